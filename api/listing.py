@@ -133,7 +133,7 @@ def catalogue(
                 "no results of people have been published for these paradigms; spanlab list --human names those that"
                 " have some"
             )
-        return tabled("human", ("paradigm", "study", "levels"), rows, width=80)
+        return tabled("human", ("paradigm", "study", "of", "levels"), rows, width=100)
     if duration:
         header = ("paradigm", "trials", "in all", "practice", "of which")
         below = "pages and pauses are not counted; practice is one round"

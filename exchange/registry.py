@@ -10,6 +10,7 @@ from typing import Any
 from typing_extensions import override
 
 from ..core.registry import Registry
+from .benchmarks_wm import BenchmarksWM
 from .format import Format
 from .tables import Tables
 from .trials_format import TrialsFormat
@@ -22,7 +23,8 @@ class FormatRegistry(Registry[Format[Any, Any]]):
 
     def __init__(self) -> None:
         super().__init__("format", "spanlab.formats")
-        self.register(Tables)
+        for format_ in (Tables, BenchmarksWM):
+            self.register(format_)
 
     @override
     def name_of(self, value: Any) -> str:

@@ -102,7 +102,7 @@ class Tables(Format[TableOptions, Any]):
         table = pd.concat([one.table for one in opened], ignore_index=True)
         if not len(table):
             raise SpanLabError("no row has a scored answer, so there is no table: nothing was imported")
-        _write(table, output, recipe)
+        write_table(table, output, recipe)
         self._tell(output, table, opened, report)
 
     def _refuse_twins(self, files: Sequence[Path], opened: Sequence[Opened]) -> None:
@@ -141,7 +141,7 @@ class Tables(Format[TableOptions, Any]):
             )
 
 
-def _write(table: pd.DataFrame, output: Path, recipe: Recipe) -> None:
+def write_table(table: pd.DataFrame, output: Path, recipe: Recipe) -> None:
     """Write the columns of the response table, and the conditions that were asked for."""
     asked = [name if name in table.columns else f"factor_{name}" for name in recipe.conditions]
     ours = [name for name in table.columns if not name.startswith(("record_", "row_trial")) and name not in asked]

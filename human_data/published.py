@@ -1,6 +1,6 @@
-"""Read the published human curves.
+"""Read the published human curves, and the numbers of each person of studies whose raw data exist.
 
-The files hold group means that the authors of WorM (NeurIPS 2023) read off printed figures: no
+The files of curves hold group means that the authors of WorM (NeurIPS 2023) read off printed figures: no
 spread, no number of people, and a third decimal that means nothing.
 """
 
@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from importlib.abc import Traversable
+
     import pandas as pd
 
 #: Columns that every answer of :func:`published` has; ``factor_<name>`` and ``record_<name>``
@@ -59,9 +61,10 @@ def published(paradigm: str | None = None) -> pd.DataFrame:
     return _points(paradigm).copy()
 
 
-def conditions(paradigm: str) -> list[tuple[str, str, str]]:
-    """The levels at which a paradigm has published people: ``(paradigm, study, levels)`` for each
-    study, empty when there is none."""
+def conditions(paradigm: str) -> list[tuple[str, str, str, str]]:
+    """The levels at which a paradigm has published people: ``(paradigm, study, of what kind, levels)``
+    for each study, empty when there is none. Of people whose own numbers are here, how their task differs
+    from the paradigm stands after the levels."""
     table = _points(paradigm)
     rows = []
     for study, points in table.groupby("study", sort=False):
@@ -75,9 +78,45 @@ def conditions(paradigm: str) -> list[tuple[str, str, str]]:
             name: levels for name, levels in factors.items() if len(levels) and not (name == "set_size" and repeated)
         }
         rows.append(
-            (paradigm, str(study), "; ".join(f"{name} {_levels(sorted(levels))}" for name, levels in shown.items()))
+            (
+                paradigm,
+                str(study),
+                "figure",
+                "; ".join(f"{name} {_levels(sorted(levels))}" for name, levels in shown.items()),
+            )
         )
+    for name, facts in persons().items():
+        if facts["paradigm"] == paradigm:
+            table = of_persons(name)
+            shown = {one: sorted(table[one].unique()) for one in table.columns[1 : table.columns.get_loc("n_trials")]}
+            levels = "; ".join(f"{one} {_levels(values)}" for one, values in shown.items())
+            kind = f"{table['participant'].nunique()} people"
+            rows.append((paradigm, facts["study"], kind, f"{levels}. It differs: {facts['differs']}"))
     return rows
+
+
+@cache
+def persons() -> dict[str, dict[str, Any]]:
+    """The studies whose people have numbers of their own here, by name: paradigm, study, source, and
+    how the task differs from the paradigm."""
+    import yaml
+
+    known: dict[str, dict[str, Any]] = yaml.safe_load(_file("benchmarks_wm.yaml").read_text(encoding="utf-8"))
+    return {name: facts for name, facts in known.items() if _file(f"people/{name}.csv").is_file()}
+
+
+def of_persons(name: str) -> pd.DataFrame:
+    """The numbers of each person of a study: ``participant``, its conditions, ``n_trials``,
+    ``accuracy`` (mean over trials), ``rt_ms`` (median of right answers), and of continuous reports
+    the mean absolute error and the mixture."""
+    import pandas as pd
+
+    with _file(f"people/{name}.csv").open(encoding="utf-8") as file:
+        return pd.read_csv(file)
+
+
+def _file(name: str) -> Traversable:
+    return files(__name__.rpartition(".")[0]).joinpath(name)
 
 
 def _levels(values: list[object]) -> str:

@@ -415,6 +415,9 @@ class _Reading:
         for theirs in recipe.conditions:
             table[theirs if theirs in OURS else f"factor_{theirs}"] = raw[theirs]
         self._record(table, raw)
+        for ours, words in recipe.words.items():
+            if ours in table.columns:
+                table[ours] = table[ours].astype(object).map(lambda value, words=words: words.get(str(value), value))
         return table
 
     def _is_ours(self, name: str, raw: pd.DataFrame) -> bool:
@@ -673,7 +676,8 @@ class _Reading:
 
     def _runs(self, table: pd.DataFrame) -> None:
         """Sessions, where nothing names them and somebody's trial numbers begin again."""
-        if "trial" not in table.columns or {"session", "block", "step", "trial_id"} & {*table.columns}:
+        named = {"session", "block", "step", "trial_id"} & {*table.columns}
+        if "trial" not in table.columns or named or table["trial"].is_unique:
             return
         who = groups(table, [name for name in TRIAL if name in table.columns and name != "trial"])[0]
         order = np.argsort(who, kind="stable")
@@ -828,6 +832,8 @@ def _may_be(ours: str, values: pd.Series) -> bool:
     """Return whether a column can be what its name says."""
     if values.isna().all():
         return False
+    if _is_number(values) and ours not in YES_NO:
+        return True
     if ours in YES_NO:
         return all(str(one).strip().lower() in YES | NO for one in values.dropna().unique())
     return ours not in NUMERIC or bool(

@@ -55,6 +55,9 @@ class Recipe(StrictModel):
     long: Long | None = Field(default=None, description="answers that lie beside each other in a row")
     keep: str = Field(default="", description="rows that are read, such as block > 1")
     practice: str = Field(default="", description="rows that are practice: COLUMN=VALUE, or a loop of PsychoPy")
+    words: dict[str, dict[str, str]] = Field(
+        default={}, description="column of the response table: what their values are called, such as {'1': different}"
+    )
     missing: Listed = Field(default=(), description="what stands where there is no value, besides NA, n/a, NaN, None")
 
     def asked(self, names: Sequence[str], file: Path) -> None:
@@ -65,7 +68,7 @@ class Recipe(StrictModel):
         SpanLabError
             with the nearest name.
         """
-        known = {*self.columns, *self.values, *self.units, *(self.long.columns if self.long else ())}
+        known = {*self.columns, *self.values, *self.units, *self.words, *(self.long.columns if self.long else ())}
         for ours in sorted(known):
             if ours not in OURS and not _NAME.fullmatch(ours):
                 raise SpanLabError(
@@ -124,6 +127,8 @@ def column(table: pd.DataFrame, wanted: str, file: Path) -> pd.Series:
     SpanLabError
         when there is none.
     """
+    made = {name: name[1:] for name in map(str, table.columns) if name[:1] == "_" and name[1:] not in table.columns}
+    table = table.rename(columns=made)  # of answers beside each other
     if wanted in table.columns:
         return table[wanted]
     if wanted.partition(":")[0].strip() == "FILE":

@@ -208,13 +208,14 @@ def test_columns_are_as_wide_as_what_is_in_them(capsys: pytest.CaptureFixture[st
 def test_published_people_are_listed_with_their_levels(run: Run) -> None:
     status, out, err = run("list", "--human")
     assert (status, err) == (0, "")
-    assert max(map(len, out.splitlines())) <= 80
+    assert max(map(len, out.splitlines())) <= 100
     rows: dict[str, list[str]] = {}
     for line in out.splitlines()[1:]:
         rows.setdefault(line.split()[0] if line[0] != " " else [*rows][-1], []).append(" ".join(line.split()))
-    assert {*rows} == {"cd", "cs", "smu", "vir", "vsr", "vsrec"}
-    assert rows["vsr"] == ["vsr Avons 1998 list_length 3, 4, 5, 6"]
+    assert {*rows} == {"cd", "continuous_colour", "cs", "lsr", "smu", "sternberg", "vir", "vsr", "vsrec"}
+    assert rows["vsr"] == ["vsr Avons 1998 figure list_length 3, 4, 5, 6"]
     assert "cognitive_load 0.27 to 0.53" in " ".join(rows["cs"])
+    assert "cd Adam et al. 2015 40 people set_size 2, 3, 4, 5, 6. It differs: coloured" in " ".join(rows["cd"])
     status, _, err = run("list", "sfr", "--human")
     assert status == 1
     assert "no results of people have been published" in err

@@ -26,7 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "paradigms": {"core", "stimuli"},
     "agents": {"core", "stimuli", "paradigms"},
     "sessions": {"", "core", "stimuli", "paradigms", "agents"},
-    "exchange": {"core", "stimuli", "paradigms", "agents", "sessions", "analysis.data"},
+    "exchange": {"core", "human_data", "stimuli", "paradigms", "agents", "sessions", "analysis.data"},
     "analysis": {"", "core", "human_data", "sessions.record"},
     "api": {"core", "stimuli", "paradigms", "agents", "sessions", "exchange", "human_data", "analysis"},
 }
