@@ -48,6 +48,7 @@ _LIKE = {
     "session": "session sessionid run visit sess",
     "practice": "practice ispractice training",
     "group": "group",
+    "factor_n": "nback nlevel",
     "paradigm": "paradigm task experiment exp expname",
     "agent": "agent model system",
     "agent_kind": "agentkind kind agenttype",
@@ -59,6 +60,8 @@ _TAKEN = frozenset(
 )
 #: A column of more different values is no condition.
 _MOST_LEVELS = 50
+#: What N-back tables call items that match, and others.
+_MATCH, _NO_MATCH = "target", frozenset(("nontarget", "non-target", "non_target", "lure", "foil", "distractor"))
 #: What stands where there is no value.
 _MISSING = frozenset(("NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "None", "null", "NULL", "#NULL!", "."))
 _GROUPED = re.compile(r"\s*[-+]?\d{1,3}([.,])\d{3}(\1\d{3})*(?!\1)[.,]\d+\s*")
@@ -450,8 +453,15 @@ class _Reading:
             ours = f"record_{plain}"
             if plain in _TAKEN or ours in table.columns or f"factor_{plain}" in table.columns:
                 continue
-            if 1 < raw[name].nunique() <= _MOST_LEVELS:
+            levels = {str(level).strip().lower() for level in raw[name].dropna().unique()}
+            if 1 < len(levels) <= _MOST_LEVELS:
                 table[ours] = raw.loc[table.index, name]
+            if levels - {_MATCH} and levels - {_MATCH} <= _NO_MATCH and "record_match" not in table.columns:
+                match = (
+                    raw.loc[table.index, name].astype(object).map(lambda value: str(value).strip().lower() == _MATCH)
+                )
+                table["record_match"] = match.map({True: "true", False: "false"})
+                self.read["record_match"] = plain
 
     def _people_of_bids(self, table: pd.DataFrame, label: str) -> None:
         """What ``participants.tsv`` says of who took part, where it is a machine."""

@@ -121,6 +121,8 @@ def _text(file: Path, encoding: str, names: Sequence[str], skip: int, pick: Pick
         while first and not first.strip():
             skip, first = skip + 1, lines.readline()
         second = lines.readline()
+        if "\t" not in first and second.count("\t") > 1 and not names:  # E-Prime begins with the name of the data
+            skip, first, second = skip + 1, second, lines.readline()
     bare = re.sub(r'"[^"]*"', "", first)
     delimiter = marked[1] if marked else max((",", ";", "\t"), key=bare.count)
     spaced = not marked and not bare.count(delimiter)

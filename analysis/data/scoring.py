@@ -510,11 +510,16 @@ def numbered(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
         if name in table.columns:
             known |= (table[name].notna() & table[name].ne("")).to_numpy()
     if known.all():
-        return table.assign(row_trial=0), []
+        return _in_blocks(table.assign(row_trial=0), [])
     rows = table[~known]
     there = [name for name in _PLACES if name in rows.columns and rows[name].notna().mean() > _MOSTLY]
     place = next((name for name in there if rows[name].nunique() > 1), "")
     begins = np.ones(len(rows), bool)
+    blocks = not place and has_blocks(rows)
+    if blocks:
+        run = [name for name in (*TRIAL, "factor_n", "set_size") if name in rows.columns]
+        same = groups(rows, run)[0]
+        begins[1:] = same[1:] != same[:-1]
     if place:
         same = groups(rows, [name for name in TRIAL if name in rows.columns])[0]
         at = rows[place].to_numpy(float)
@@ -524,8 +529,21 @@ def numbered(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     number = np.zeros(len(table), np.int64)
     number[~known] = np.cumsum(begins)
     how = f"a trial begins where {place} begins again" if place else "each row is taken as a trial"
+    how = "rows of one N that follow one another are taken as a block" if blocks else how
     few = "" if len(rows) == len(table) else f"{len(rows):,} rows have no trial number: "
-    return table.assign(row_trial=number), [f"{few or 'No trial numbers: '}{how}."]
+    return _in_blocks(table.assign(row_trial=number), [f"{few or 'No trial numbers: '}{how}."])
+
+
+def _in_blocks(table: pd.DataFrame, said: list[str]) -> tuple[pd.DataFrame, list[str]]:
+    """Items of N-back numbered within their blocks, where nothing numbers them."""
+    placed = [name for name in ("ask", "serial_position") if name in table.columns and table[name].notna().any()]
+    if placed or not has_blocks(table):
+        return table, said
+    block = groups(table, [name for name in TRIAL if name in table.columns])[0]
+    order = pd.Series(block, index=table.index).groupby(block).cumcount() + 1
+    if order.max() == 1:
+        return table, said
+    return table.assign(ask=order.astype(float)), [*said, "Items of a block are numbered in the order of the rows."]
 
 
 def _begins_again(same: np.ndarray, at: np.ndarray) -> np.ndarray:

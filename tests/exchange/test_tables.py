@@ -134,7 +134,8 @@ def test_the_log_and_the_export_of_eprime(tmp_path: Path) -> None:
         "span\t7\t1\t4\t1\t512\tj\tj\nspan\t7\t1\t2\t0\t0\tNULL\tf\n"
     )
     (tmp_path / "export.txt").write_text(export, encoding="utf-16")
-    for name in ("log.txt", "export.txt"):
+    (tmp_path / "edat.txt").write_text("C:\\data\\span-7-1.edat3\n" + export, encoding="utf-16")
+    for name in ("log.txt", "export.txt", "edat.txt"):
         items = answers(load([tmp_path / name]))
         assert items[["participant", "paradigm", "outcome"]].values.tolist() == [
             ["7", "span", "answered"],
@@ -173,7 +174,7 @@ def test_events_of_anybodys_bids(tmp_path: Path, place: str) -> None:
     folder.mkdir(parents=True)
     (tmp_path / "ds" / "dataset_description.json").write_text("{}", encoding="utf-8")
     (folder / "sub-04_ses-2_task-nback_run-1_events.tsv").write_text(
-        "onset\tduration\ttrial_type\tresponse_time\taccuracy\n0\t0.5\ttarget\tn/a\t0\n2\t0.5\tother\t0.51\t1\n",
+        "onset\tduration\ttrial_type\tresponse_time\taccuracy\n0\t0.5\ttarget\tn/a\t0\n2\t0.5\tnontarget\t0.51\t1\n",
         encoding="utf-8",
     )
     items = answers(load([tmp_path / "ds"]))
@@ -182,7 +183,8 @@ def test_events_of_anybodys_bids(tmp_path: Path, place: str) -> None:
         ["04", "2", "nback", 1.0],
     ]
     assert items["rt_ms"].dropna().tolist() == [510.0]
-    assert set(items["record_trial_type"].astype(str)) == {"target", "other"}
+    assert set(items["record_trial_type"].astype(str)) == {"target", "nontarget"}
+    assert items["record_match"].astype(str).tolist() == ["true", "false"]
 
 
 def test_a_file_without_a_header_needs_names_and_says_so_once(run: Run, tmp_path: Path) -> None:

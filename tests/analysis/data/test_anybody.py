@@ -152,6 +152,15 @@ def test_items_of_a_block_are_counted_by_whatever_numbers_them() -> None:
     assert by_ask["n_first_left_out"].tolist() == [2, 2]
 
 
+def test_blocks_without_numbers_are_runs_of_rows() -> None:
+    """Of a block that nothing numbers, the first items cannot be hits."""
+    numbered, bare = score_table(blocks(None)), score_table(blocks(None).drop(columns="trial"))
+    assert numbered.cautions == ("Items of a block are numbered in the order of the rows.",)
+    assert "rows of one N that follow one another are taken as a block" in bare.cautions[0]
+    for scored in (numbered, bare):
+        assert nback_blocks(scored)[["false_alarms", "n_first_left_out"]].to_numpy().tolist() == [[0, 2], [0, 2]]
+
+
 def lists(**more: object) -> pd.DataFrame:
     """Lists of four: 2 and 3 are exchanged in every second list."""
     rows = []
