@@ -200,7 +200,7 @@ def figure(
         options.get("letters", False),
         options.get("dpi", 300),
     )
-    read = loaded(data, people=people, trial_ids=False, **part(options, Reading))
+    read = loaded(data, people=people, **part(options, Reading))
     drawing = declared.draw(read, wish)
     drawing = replace(drawing, notes=(*read.cautions, *read.notes, *drawing.notes))
     found = Figure(tables={name: drawing.table}, cautions=cautions(read), drawn=drawing)

@@ -77,7 +77,7 @@ class Reading(TypedDict, total=False):
     accept_unread: AcceptUnreadOption
 
 
-def loaded(data: Paths, *, people: PathLike | None = None, trial_ids: bool = True, **reading: Unpack[Reading]) -> Data:
+def loaded(data: Paths, *, people: PathLike | None = None, **reading: Unpack[Reading]) -> Data:
     """Answers as these options want them.
 
     Raises
@@ -96,7 +96,6 @@ def loaded(data: Paths, *, people: PathLike | None = None, trial_ids: bool = Tru
         include_pilot=reading.get("pilot", False),
         accept_unread=reading.get("accept_unread", False),
         people=None if people is None else Path(people),
-        trial_ids=trial_ids,
     )
 
 

@@ -166,7 +166,7 @@ def main() -> None:
         if not file.exists():
             print(f"writing {write(file, many):,} rows: {file.stat().st_size / 1e6:.0f} MB")
         laps = Laps()
-        data = load([file], trial_ids=False)
+        data = load([file])
         laps.tell(f"{len(data.scored.items):,} rows read")
         laps.tell(f"all curves: {curves(data.scored)} points")
     laps.tell(f"scores: {len(scores(data.scored))} rows")

@@ -297,6 +297,21 @@ def random_effects() -> str:
     return table(("random effect", "in the model when"), COMPONENTS.items())
 
 
+def units() -> str:
+    """Whose units are what."""
+    from spanlab.analysis.inference import UNITS
+
+    return table(("who answers", "units"), UNITS.items())
+
+
+def rules() -> str:
+    """How each quantity is estimated and judged."""
+    from spanlab.analysis.inference import RULES
+
+    header = ("quantity", "estimator", "interval", "told from", "family")
+    return table(header, [(one.quantity, one.estimator, one.interval, one.null, one.family) for one in RULES.values()])
+
+
 def mixed_contrasts() -> str:
     """The contrasts of mixed models."""
     from spanlab.analysis.stats.mixed_contrasts import KINDS
@@ -396,6 +411,8 @@ def generators() -> dict[str, Callable[[], str]]:
         "paper figures": paper_figures,
         "nback figures": nback_figures,
         "random effects": random_effects,
+        "units": units,
+        "rules": rules,
         "mixed contrasts": mixed_contrasts,
         "chat providers": chat_providers,
         "provider keys": lambda: fields(Provider),

@@ -224,13 +224,12 @@ def tables_of(paths: Sequence[str | Path], recipe: Recipe | None = None) -> list
     return [open_table(file, recipe, whole=True).table for file in files_of(paths)[0]]
 
 
-def open_table(file: Path, recipe: Recipe | None = None, *, trial_ids: bool = True, whole: bool = False) -> Opened:
+def open_table(file: Path, recipe: Recipe | None = None, *, whole: bool = False) -> Opened:
     """Read a table and bring it into the columns of the response table.
 
     Parameters
     ----------
     recipe : what its columns mean; as their names say when not given
-    trial_ids : whether ``trial_id`` is read where trials are numbered
     whole : whether columns are read that the analysis does not need
 
     Raises
@@ -238,7 +237,7 @@ def open_table(file: Path, recipe: Recipe | None = None, *, trial_ids: bool = Tr
     SpanLabError
         when it cannot be read, or what it means cannot be inferred.
     """
-    return _Reading(file, recipe or Recipe()).opened(trial_ids, whole)
+    return _Reading(file, recipe or Recipe()).opened(whole)
 
 
 class _Reading:
@@ -252,14 +251,14 @@ class _Reading:
         self.milliseconds = 0.0  # of the program's unit of time; 0 where it is not known
         self.delimiter, self.german = "", False
 
-    def opened(self, trial_ids: bool, whole: bool) -> Opened:
+    def opened(self, whole: bool) -> Opened:
         recipe = self.recipe
         raw = read_columns(
             self.file,
             recipe.names,
             recipe.skip,
             recipe.sheet,
-            lambda names: self._picked(names, trial_ids, whole),
+            lambda names: self._picked(names, whole),
         )
         self.delimiter = str(raw.attrs.get("delimiter", ""))
         recipe.asked([*raw.columns], self.file)
@@ -288,12 +287,11 @@ class _Reading:
         unused = [name for name in raw.columns if name not in {*table.columns, *taken} and not name.startswith("_")]
         return Opened(table, tuple(self.said), tuple(unused), self.unscored, self.contradictions, self.read)
 
-    def _picked(self, names: Sequence[str], trial_ids: bool, whole: bool) -> list[str]:
+    def _picked(self, names: Sequence[str], whole: bool) -> list[str]:
         """Of a table in our own columns those that the analysis needs, and what it does not know."""
         if whole or self.recipe != Recipe() or not {*NEEDED} <= {*names}:
             return [name for name in names if name]
-        left = {"trial_id"} if "trial" in names and not trial_ids else set[str]()
-        passed = OURS - {*COLUMNS} | left
+        passed = OURS - {*COLUMNS}
         return [name for name in names if name not in passed]
 
     def _without_missing(self, raw: pd.DataFrame) -> pd.DataFrame:

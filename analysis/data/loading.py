@@ -65,7 +65,6 @@ def load(
     *,
     include_practice: bool = False,
     include_pilot: bool = False,
-    trial_ids: bool = True,
     rules: Sequence[Rule] = (),
     spans_suffice: bool = False,
     recipe: Recipe | None = None,
@@ -76,8 +75,6 @@ def load(
 
     Parameters
     ----------
-    trial_ids : whether to read ``trial_id`` from files: only error consistency needs it, and in
-        long tables it takes a third of the memory
     rules : of exclusion, applied in this order before anything is averaged
     spans_suffice : whether adaptive sessions alone are enough to go on with
     recipe : what the columns of tables in files mean
@@ -93,7 +90,7 @@ def load(
     gathered = gather(folders, spans_suffice or bool(files)) if folders else None
     sessions = gathered.sessions if gathered else ()
     raw = [gathered.responses] if gathered else []
-    opened = [open_table(file, recipe, trial_ids=trial_ids, whole=bool(rules)) for file in files]
+    opened = [open_table(file, recipe, whole=bool(rules)) for file in files]
     raw += [one.table for one in opened]
     read_as = dict.fromkeys(sentence for one in opened for sentence in one.said)
     del opened  # a long table is not kept twice

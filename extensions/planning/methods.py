@@ -26,6 +26,10 @@ REFERENCES: Mapping[str, str] = {
         "Bamber, D. (1975). The area above the ordinal dominance graph and the area below the receiver operating"
         " characteristic graph. Journal of Mathematical Psychology, 12, 387–415."
     ),
+    "Cameron, Gelbach, & Miller, 2011": (
+        "Cameron, A. C., Gelbach, J. B., & Miller, D. L. (2011). Robust inference with multiway clustering. Journal of"
+        " Business & Economic Statistics, 29, 238–249."
+    ),
     "Chung et al., 2013": (
         "Chung, Y., Rabe-Hesketh, S., Dorie, V., Gelman, A., & Liu, J. (2013). A nondegenerate penalized likelihood"
         " estimator for variance parameters in multilevel models. Psychometrika, 78, 685–709."
@@ -430,8 +434,9 @@ def scores_and_tests(effects: Sequence[tuple[str, str]], margins: Sequence[Margi
         (
             "Accuracy is averaged within each trial, then within each participant, then over participants. Units of"
             " standard errors and intervals are participants where an answerer is several people, sessions where a"
-            " machine has taken several, and trials otherwise. 95% intervals of shares are score intervals (Wilson,"
-            " 1927) for as many independent answers as have the variance between units, with Student's t for their"
+            " machine has taken several, and trials otherwise; where several took the same trials, what these add to"
+            " the variance is added (Cameron, Gelbach, & Miller, 2011). 95% intervals of shares are score intervals"
+            " (Wilson, 1927) for as many independent answers as have the variance between units, with Student's t for their"
             " number, and with a wider end towards one half, where the spread of people is larger; binomial ones with"
             " mid-p (Lancaster, 1961) where each unit is right or wrong, and exact ones (Clopper & Pearson, 1934) where"
             " all are alike. Those of other means are Student's."
@@ -440,7 +445,9 @@ def scores_and_tests(effects: Sequence[tuple[str, str]], margins: Sequence[Margi
         (
             "Slopes and differences of conditions are tested by two-tailed t tests over these units, against what"
             " guessing gives, with the standard error of their intervals (that of Bell & McCaffrey, 2002, where units"
-            " lack a condition); their p values are not corrected. Where shares are near 0 or 100 %, limits that lie"
+            " lack a condition). p is 1 minus the level at which the interval ends at the value that is told from. In"
+            " sentences p values and intervals hold for all claims of one kind together (Bonferroni); in tables p"
+            " values of single claims are not corrected. Where shares are near 0 or 100 %, limits that lie"
             " further from 0 are as far out as those of the shares together."
         ),
     ]
