@@ -308,8 +308,6 @@ class Participant(WindowAgent):
             **({"buttons": self.buttons} if self.buttons else {}),
             "acknowledge_ms": ACKNOWLEDGE * 1000,
             "go_on_not_before_ms": GO_ON_AFTER * 1000,
-            # The usual times are among what is found (:meth:`apparatus`): sessions from before
-            # there were any go on with them.
             **({} if options.refractory == USUAL else {"refractory": options.refractory.record()}),
             "theme": options.theme,
             "palette": options.palette,

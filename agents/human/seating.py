@@ -102,7 +102,7 @@ def window_again(settings: Mapping[str, Any], screen: int | None = None) -> dict
 
 def defaults_of_then(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return how somebody sat at the window beyond what options say, from the settings in a
-    session's record: the defaults of then."""
+    session's record."""
     options = {argument: settings[name] for argument, name in _BEYOND_OPTIONS.items() if name in settings}
     return {**options, **({"size_px": tuple(settings["window_px"])} if settings.get("window_px") else {})}
 

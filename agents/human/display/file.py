@@ -23,8 +23,6 @@ from ....paradigms.language.diagnostics import validated
 #: Where ``spanlab display`` writes when nothing else is said: in the folder from which sessions are
 #: run, beside their data.
 DEFAULT_FILE = Path("display.yaml")
-#: The version of this format. Readers accept this one and all older ones.
-FORMAT_VERSION = 1
 #: A refresh rate that differs by more than this share is another one.
 SAME_RATE = 0.01
 
@@ -95,7 +93,7 @@ class OpenGLPart(StrictModel):
 class DisplayFile(StrictModel):
     """The measurements of one display."""
 
-    spanlab_display: Annotated[int, Field(ge=1)] = Field(FORMAT_VERSION, description="version of this format")
+    spanlab_display: Literal[1] = Field(1, description="number of this format")
     made: Made = Field(Made.model_validate({}), description="time, computer and software of the measurement")
     screen: ScreenPart = Field(description="the screen and the distance")
     refresh: RefreshPart = Field(description="the refresh rate")
@@ -167,8 +165,7 @@ def read_display(path: str | Path) -> DisplayFile:
     Raises
     ------
     SpanLabError
-        when it cannot be read, was written by a newer version, or with everything that is wrong
-        with it: file, line and key.
+        when it cannot be read, or with everything that is wrong with it: file, line and key.
     """
     path = Path(path)
     if not path.is_file():
@@ -180,12 +177,6 @@ def read_display(path: str | Path) -> DisplayFile:
     if not isinstance(document.data, dict) or "spanlab_display" not in document.data:
         raise SpanLabError(
             f"{path} is not a display file (it has no key spanlab_display); make one with: spanlab display -o FILE"
-        )
-    version = document.data["spanlab_display"]
-    if isinstance(version, int) and version > FORMAT_VERSION:
-        raise SpanLabError(
-            f"{path} was written by a newer spanlab (format {version}, this one reads up to {FORMAT_VERSION}): update"
-            " spanlab"
         )
     return _checked(document)
 

@@ -268,7 +268,7 @@ def test_the_simulated_participant_answers_after_the_refractory_times_at_any_spe
 
 
 def test_they_are_declared_and_come_back_when_a_session_goes_on() -> None:
-    assert "refractory" not in Participant().settings()  # as before there were any: sessions of then go on
+    assert "refractory" not in Participant().settings(), "the usual times are among what is found"
     settings = Participant(WindowOptions(refractory=read_refractory("300,50"))).settings()
     assert settings["refractory"] == {"same_ms": 300.0, "other_ms": 50.0}
     assert Participant(WindowOptions(**window_again(settings))).settings()["refractory"] == settings["refractory"]

@@ -60,7 +60,7 @@ def test_a_display_file_comes_back_as_it_was_and_keeps_its_hash(tmp_path: Path) 
     [
         ({"screen": {"width_cm": "wide"}}, "display.yaml:.*width_cm"),
         ({"colour": "red"}, "unknown key 'colour'"),
-        ({"spanlab_display": 99}, "newer spanlab"),
+        ({"spanlab_display": 99}, "spanlab_display"),
         ({"refresh": {"hz": None}}, "a rate exactly where"),
         ({"screen": {"resolution_px": [1920]}}, "the width and the height"),
     ],
