@@ -178,17 +178,19 @@ def answered(folder: Path, limit: NoiseLimit) -> Data:
     """Sessions of a limited network and of the same network with other noise, on new trials; those
     that are there are not taken again."""
     studied, data = STUDIED[limit.paradigm], folder / limit.paradigm
+    every = {name: list(factor.levels) for name, factor in load_paradigm(limit.paradigm).factors.items()}
     there = {read_session(session)["agent"] for session in find_sessions([data])} if data.is_dir() else set()
     for noise in series(limit):
         agent = NetworkAgent(limit.network, MemoryNoise(noise, relative=True))
         agent.name = f"network:{called(limit, noise)}"
         if agent.name not in there:
-            spanlab.replay(limit.paradigm, agent, trials=studied.trials, data=data, say=lambda _: None)
+            spanlab.replay(limit.paradigm, agent, trials=studied.trials, levels=every, data=data, say=lambda _: None)
     if studied.gist and f"observer:{studied.gist}" not in there:
         spanlab.replay(
             limit.paradigm,
             f"observer:{studied.gist}",
             trials=studied.trials,
+            levels=every,
             data=data,
             say=lambda _: None,
         )
@@ -364,7 +366,11 @@ def by_factor(limit: NoiseLimit, items: pd.DataFrame) -> list[str]:
         rows = []
         for noise in (0.0, limit.noise):
             own = items[items["agent"] == f"network:{called(limit, noise)}"]
-            means = own.groupby([own[name].astype(str), load])["correct"].mean()
+            column = own[name] if name in own else own[f"factor_{name}"].map(json.loads)
+            shown = column.map(lambda level: level if isinstance(level, str) else f"{level:g}")
+            means = own.groupby([shown, own[load] if load in own else own[f"factor_{load}"].map(json.loads)])[
+                "correct"
+            ].mean()
             for level in factor.levels:
                 cells = (means.get((str(level), one)) for one in loads)
                 rows.append(

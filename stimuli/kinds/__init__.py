@@ -13,7 +13,7 @@ STIMULI.declare(
         "oriented": ("oriented_bar", "grating"),
         "files": ("image", "sound"),
         "lettering": ("letter", "text", "letter_grid"),
-        "plain": ("blank", "fixation", "tone", "noise", "dot", "colour_field"),
+        "plain": ("blank", "fixation", "tone", "noise", "pixel_noise", "dot", "colour_field"),
         "reporting": ("colour_patches", "bar_patches", "report_wheel"),
         "together": ("together",),
         "vocabulary": ("word", "word_array"),

@@ -69,9 +69,6 @@ class Tone(Stimulus):
         return f"A tone of {self.frequency_hz} Hz sounds for {self.ms} ms; the screen is empty."
 
 
-_CELLS = 32
-
-
 @STIMULI.register
 class Noise(Stimulus):
     """The whole canvas in 32 x 32 cells, each of a random colour: red, green and blue are
@@ -79,19 +76,28 @@ class Noise(Stimulus):
 
     name: ClassVar[str] = "noise"
     shorthand: ClassVar[str] = "seed"
+    cells: ClassVar[int] = 32
 
     seed: Annotated[int, Field(ge=0, le=2**32 - 1)] = Field(description="seed of the noise")
 
     def primitives(self) -> Iterable[Primitive]:
-        colours = np.random.RandomState(self.seed).randint(0, 256, (_CELLS, _CELLS, 3), np.uint8)
-        wide = CANVAS // _CELLS
+        colours = np.random.RandomState(self.seed).randint(0, 256, (self.cells, self.cells, 3), np.uint8)
+        wide = CANVAS // self.cells
         return (Image(0, 0, CANVAS, CANVAS, colours.repeat(wide, 0).repeat(wide, 1).tobytes()),)
 
     def words(self) -> str:
         return (
-            f"Random noise: a field of {_CELLS} x {_CELLS} cells, each of a colour drawn at random (noise number"
-            f" {self.seed})."
+            f"Random noise: a field of {self.cells} x {self.cells} cells, each of a colour drawn at random (noise"
+            f" number {self.seed})."
         )
+
+
+@STIMULI.register
+class PixelNoise(Noise):
+    """The whole canvas with a random colour for each of its 96 x 96 pixels, as in the WorM benchmark."""
+
+    name: ClassVar[str] = "pixel_noise"
+    cells: ClassVar[int] = CANVAS
 
 
 @STIMULI.register

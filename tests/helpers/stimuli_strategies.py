@@ -142,6 +142,7 @@ PARAMETERS: dict[str, st.SearchStrategy[Parameters]] = {
     "letter_grid": letter_grids(),
     "matrix": _grid_of("filled", st.integers(2, 10), colour=st.sampled_from(["red", "green", "#0437f2"])),
     "noise": st.fixed_dictionaries({"seed": st.integers(0, 2**32 - 1)}),
+    "pixel_noise": st.fixed_dictionaries({"seed": st.integers(0, 2**32 - 1)}),
     "grating": st.fixed_dictionaries(
         {
             "angle": degrees,
