@@ -26,9 +26,7 @@ def harmless(text: str) -> str:
 
 def csv_text(table: pd.DataFrame) -> str:
     """A table as CSV without its index, with :func:`harmless` texts."""
-    texts = {
-        name: column.map(lambda value: harmless(value) if isinstance(value, str) else value)
-        for name, column in table.items()
-        if column.dtype.kind not in "biufcM"
-    }
-    return table.assign(**texts).to_csv(index=False)
+    safe = table.copy()
+    for name in safe.columns[[kind.kind not in "biufcM" for kind in safe.dtypes]]:
+        safe[name] = safe[name].map(lambda value: harmless(value) if isinstance(value, str) else value)
+    return str(safe.to_csv(index=False))  # pyright: ignore[reportUnknownMemberType]

@@ -382,11 +382,12 @@ class _Reading:
         recipe, file = self.recipe, self.file
         table = pd.DataFrame(index=raw.index)
         for ours, theirs in recipe.columns.items():
-            if theirs in raw.columns or ours not in raw.columns:  # another file of the same command may have our names
+            another = theirs.isidentifier() and theirs != "FILE" and theirs not in raw.columns and ours in raw.columns
+            if not another:  # another file of the same command may have our names
                 table[ours] = column(raw, theirs, file)
         for ours, value in recipe.values.items():
             if ours not in raw.columns and ours not in table.columns:
-                table[ours] = pd.Categorical.from_codes(np.zeros(len(raw), int), [str(value)])
+                table[ours] = pd.Categorical.from_codes(np.zeros(len(raw), int), categories=pd.Index([str(value)]))
         for name in raw.columns:
             ours = str(name).removeprefix("_")
             if name in ("_row", "_part") or ours in table.columns:

@@ -178,8 +178,7 @@ def _text(file: Path, encoding: str, names: Sequence[str], skip: int, pick: Pick
 
 def _as_text(column: pd.Series) -> pd.Series:
     """A column of categories whose names are texts."""
-    kept = [str(name) for name in column.cat.categories]
-    return column.cat.rename_categories(pd.Index(kept, dtype="str"))
+    return column.cat.rename_categories([str(name) for name in column.cat.categories])
 
 
 def _refuse_twins(file: Path, header: Sequence[str]) -> None:
@@ -187,7 +186,7 @@ def _refuse_twins(file: Path, header: Sequence[str]) -> None:
         raise SpanLabError(f"{file} has several columns called {', '.join(twice)}: it is unclear which one counts")
 
 
-def _sheet(file: Path, wanted: str) -> list[list[object]]:
+def _sheet(file: Path, wanted: str) -> Sequence[Sequence[object]]:
     """The rows of the sheet of a workbook that is a table."""
     from openpyxl import load_workbook
 

@@ -137,7 +137,9 @@ def column(table: pd.DataFrame, wanted: str, file: Path) -> pd.Series:
         if pattern and not found:
             raise SpanLabError(f"{file}: its name has nothing like {pattern}")
         text = file.stem if found is None else found[found.lastindex or 0]
-        return pd.Series(pd.Categorical.from_codes(np.zeros(len(table), int), [text]), index=table.index)
+        return pd.Series(
+            pd.Categorical.from_codes(np.zeros(len(table), int), categories=pd.Index([text])), index=table.index
+        )
     names = {f"_column{at}": name for at, name in enumerate(table.columns)}
     text = wanted
     for token, name in sorted(names.items(), key=lambda item: -len(item[1])):
