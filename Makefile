@@ -26,6 +26,9 @@ lint: setup
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
 	@.venv/bin/python scripts/unchanged.py .venv/.types '*.py' '*.pyi' pyproject.toml constraints.txt -- .venv/bin/pyright
+	@for system in Windows Darwin; do \
+		.venv/bin/python scripts/unchanged.py .venv/.types-$$system '*.py' '*.pyi' pyproject.toml constraints.txt -- \
+			.venv/bin/pyright -p scripts/platform_types.json --pythonplatform $$system || exit 1; done
 	@.venv/bin/python scripts/page_tools.py check
 
 # While one core checks style and types, the other collects the tests once, which compiles them: the workers then begin at once, and not each with this.

@@ -97,6 +97,8 @@ class WindowAgent(Agent):
     #: whether every trial is compiled before anybody sits down, so that a fault in the file does
     #: not show up later
     compiles_ahead: bool = True
+    #: whether a browser sets the texts of its pages, in any script
+    in_browser: bool = False
 
     @override
     @abstractmethod

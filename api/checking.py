@@ -150,7 +150,7 @@ def _paradigm_checked(source: str | Path, details: bool) -> list[str]:
     from ..analysis.figures.prospects import prospects
     from ..paradigms import load_paradigm
     from ..paradigms.checking import check_paradigm
-    from ..paradigms.translation import untranslated
+    from ..paradigms.translation import illegible, untranslated
     from ..sessions.trial_log import rehearsed
 
     trials: list[Trial] = []
@@ -175,5 +175,9 @@ def _paradigm_checked(source: str | Path, details: bool) -> list[str]:
         else []
     )
     short = too_short(step.percept for trial in trials for step in trial.steps)
+    unset = {
+        path[1]: f"language '{path[1]}' is for browsers alone: at the window {why}"
+        for path, why in illegible(paradigm.data, paradigm.instructions)
+    }
     lacking = [f"language {problem}" for problem in untranslated(paradigm.data, kinds, paradigm.instructions)]
-    return [line, *more, *_sounds(paradigm), *short, *lacking]
+    return [line, *more, *_sounds(paradigm), *short, *unset.values(), *lacking]

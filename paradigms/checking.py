@@ -124,7 +124,7 @@ def _problems_of_file(paradigm: Paradigm, kinds: dict[ResponseKind, None], deaf:
     kinds : of all questions of its trials
     deaf : why a network cannot take them; empty where one can
     """
-    for path, why in illegible(paradigm.data, paradigm.instructions):
+    for path, why in illegible(paradigm.data, paradigm.instructions, browser=True):
         yield paradigm.reader.document.problem(path, why)
     yield from _dead_keys(paradigm, kinds)
     yield from _not_for_networks(paradigm, kinds)

@@ -114,13 +114,21 @@ def _answers(part: Any) -> Iterator[str]:
             yield from _answers(inner)
 
 
-def illegible(data: Mapping[str, Any], languages: Iterable[str]) -> Iterator[tuple[YamlPath, str]]:
+def illegible(
+    data: Mapping[str, Any], languages: Iterable[str], browser: bool = False
+) -> Iterator[tuple[YamlPath, str]]:
     """List the texts of a paradigm (the content of its file) that cannot be drawn in these
-    languages, with the reasons."""
+    languages, with the reasons.
+
+    Parameters
+    ----------
+    browser : whether a browser sets the pages, which knows every script: only words on the canvas
+        are drawn then
+    """
     from ..stimuli.render.fonts import unreadable  # loads a typeface
 
     for language in languages:
-        for key in ("title", "instructions", "translations"):
+        for key in ("translations",) if browser else ("title", "instructions", "translations"):
             translations = data.get(key)
             texts = translations.get(language) if isinstance(translations, dict) else None
             for part, text in texts.items() if isinstance(texts, dict) else [(None, texts)]:

@@ -139,7 +139,8 @@ def check_plan(plan: SessionPlan) -> Collection[ResponseKind]:
         )
     for planned in plan.practice:
         look_at(planned.compile(paradigm, request.generator))
-    for path, why in illegible(paradigm.data, [request.language]) if agent.kind.at_window else ():
+    browser = isinstance(agent, WindowAgent) and agent.in_browser
+    for path, why in illegible(paradigm.data, [request.language], browser) if agent.kind.at_window else ():
         raise SpanLabError(f"{paradigm.name} {' > '.join(map(str, path))}: {why}")
     _check_answers(plan, kinds)
     if "triggers" in request.extra:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -137,7 +138,7 @@ class SimulatedParticipant(Participant):
                 f"a rehearsal cannot press the buttons of {self.buttons}: rehearse with --buttons keys:... or"
                 " serial:..., which give the same names to buttons"
             )
-        if address is not None and address.kind == "serial" and self._box is None:
+        if address is not None and address.kind == "serial" and self._box is None and sys.platform != "win32":
             far, near = os.openpty()
             self._box_address = replace(address, where=os.ttyname(near))
             self._serial = {

@@ -453,7 +453,7 @@ def _load(
         ),
         *(
             document.problem(below, f"{paradigm.name} {' > '.join(map(str, place))}: {why}")
-            for place, why in illegible(paradigm.data, dict.fromkeys(languages))
+            for place, why in illegible(paradigm.data, dict.fromkeys(languages), browser=True)
         ),
     ]
     for name, levels in entry.set_.items():

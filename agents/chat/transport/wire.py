@@ -7,6 +7,7 @@ import asyncio
 import os
 import select
 import ssl
+import sys
 import zlib
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
@@ -327,9 +328,8 @@ def _readable(socket: Any) -> bool:
     """Return whether something can be read from a socket, its end included."""
     if socket is None or socket.fileno() < 0:
         return True
-    try:
-        poll = select.poll()
-    except AttributeError:  # not everywhere
+    if sys.platform == "win32":  # which has no poll
         return bool(select.select([socket.fileno()], [], [], 0)[0])
+    poll = select.poll()
     poll.register(socket.fileno(), select.POLLIN)
     return bool(poll.poll(0))

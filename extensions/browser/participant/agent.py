@@ -90,6 +90,7 @@ class BrowserParticipant(WindowAgent):
     #: the offer was checked before anybody came; the trials of a visit are compiled when they are
     #: needed
     compiles_ahead = False
+    in_browser = True
     #: draws the name of a picture
     name_picture = staticmethod(random_name)
 

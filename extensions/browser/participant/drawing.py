@@ -8,6 +8,7 @@ import io
 import itertools
 import multiprocessing
 import os
+import sys
 import threading
 import time
 from collections import deque
@@ -134,8 +135,9 @@ def _begin_worker(font: str) -> None:
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with suppress(AttributeError, OSError):  # Windows has no such thing
-        os.nice(_NICER)
+    if sys.platform != "win32":  # which has no such thing
+        with suppress(OSError):
+            os.nice(_NICER)
     threading.Thread(target=_end_with_server, daemon=True).start()
     use_font(Path(font) if font else None)
 

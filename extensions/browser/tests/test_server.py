@@ -19,6 +19,7 @@ from scripted_page import SCREEN
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
+from spanlab.agents.human import Participant
 from spanlab.agents.window import WindowAgent
 from spanlab.core.errors import SpanLabError
 from spanlab.core.kit import page_files
@@ -28,7 +29,8 @@ from spanlab.extensions.browser.visits.board import MonitorBoard
 from spanlab.extensions.browser.visits.offers import ParadigmOffer, StudyOffer
 from spanlab.extensions.browser.visits.server import make_app
 from spanlab.extensions.browser.visits.visits import VisitDesk
-from spanlab.paradigms import ResponseKind, Surface
+from spanlab.paradigms import ResponseKind, Surface, load_paradigm, plan_session
+from spanlab.sessions import Request, begin
 from spanlab.sessions.studies.study import load_study
 
 HERE = {"origin": "http://testserver", "host": "testserver"}
@@ -130,6 +132,29 @@ def test_levels_of_a_served_paradigm_may_be_given(tmp_path: Path) -> None:
     assert request.levels == {"list_length": [3]}
     with pytest.raises(SpanLabError, match="list_length"):
         ParadigmOffer.checked("vsr", tmp_path, levels={"list_length": [99]})
+
+
+SCRIPTS = """
+paradigm: afterwards
+version: 1
+title: {en: Questions, ar: أسئلة, hi: प्रश्न}
+timeline:
+  - phase: hard
+    show: {blank: {}}
+    ask: {rating: {to: 5}, prompt: {en: "Was it hard?", ar: "هل كان صعبًا؟", hi: "क्या यह कठिन था?"}}
+instructions: {en: Please answer., ar: أجب من فضلك., hi: कृपया उत्तर दें।}
+designs: {human: {repetitions: 1}}
+"""
+
+
+@pytest.mark.parametrize("language", ["ar", "hi"])
+def test_a_browser_sets_pages_in_scripts_that_the_window_cannot_set(tmp_path: Path, language: str) -> None:
+    (file := tmp_path / "afterwards.yaml").write_text(SCRIPTS, encoding="utf-8")
+    ParadigmOffer.checked(str(file), tmp_path, language=language)
+    paradigm = load_paradigm(file)
+    request = Request(1, "corrected", "p1", language=language)
+    with pytest.raises(SpanLabError, match="cannot be shown"):
+        begin(tmp_path, paradigm, Participant(), plan_session(paradigm, 1, trials=1), request)
 
 
 def test_strangers_are_not_let_in(tmp_path: Path) -> None:

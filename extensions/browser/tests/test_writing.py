@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -97,7 +98,7 @@ def test_every_sign_of_an_open_answer_is_kept(tmp_path: Path, browser: Chromium)
         tab.evaluate("document.querySelector('#sheet [data-name=on]').click()")
         tab.until("document.body.dataset.ended === 'true'")
     (session,) = (tmp_path / "data").iterdir()
-    (step,) = [event for event in read_events(session) if event["event"] == "step"]
+    (step,) = [dict[str, Any](event) for event in read_events(session) if event["event"] == "step"]
     assert step["value"] == SAID + "\n日本語, Größe – 😀ä"
     assert step["outcome"] == "answered"
 
@@ -125,7 +126,7 @@ def test_a_key_that_lies_down_answers_one_question_and_no_more(tmp_path: Path, b
         key(tab, "j", "keyUp")
         time.sleep(1.0)
     (session,) = (tmp_path / "data").iterdir()
-    answers = [event for event in read_events(session) if event["event"] == "step" and event.get("ask")]
+    answers = [dict[str, Any](event) for event in read_events(session) if event["event"] == "step" and event.get("ask")]
     assert [answer["value"] for answer in answers][:2] == ["same", "different"]
     does = [press["does"] for press in answers[1]["raw"]["presses"]]
     assert does.count("answer") == 1

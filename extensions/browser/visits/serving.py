@@ -3,6 +3,7 @@ is imported here alone."""
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Generator
@@ -51,10 +52,10 @@ def make_server(
 def _allow_many_connections() -> None:
     """Let the process have as many connections as the system allows it; some systems begin with
     256."""
-    try:
-        import resource
-    except ImportError:  # Windows has no such limit
+    if sys.platform == "win32":  # which has no such limit
         return
+    import resource
+
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
