@@ -4,6 +4,7 @@ are declared.
     python scripts/docs.py            rewrites them
     python scripts/docs.py --check    says which are out of date, and exits with 1 when there are any
 
+Pages of which the code says everything (``scripts/pages``) are written anew into ``docs/`` each time.
 A generated part stands between ``<!-- begin NAME -->`` and ``<!-- end NAME -->``.
 """
 
@@ -23,6 +24,8 @@ import gallery
 from pydantic import BaseModel
 
 ROOT = Path(__file__).resolve().parent.parent
+#: pages that are made whole, into docs/
+PAGES = Path(__file__).resolve().parent / "pages"
 _PART = re.compile(r"(<!-- begin (?P<name>[a-z_ ]+) -->\n).*?(<!-- end (?P=name) -->)", re.DOTALL)
 
 
@@ -461,10 +464,24 @@ def filled(text: str, parts: dict[str, Callable[[], str]]) -> str:
     return _PART.sub(lambda match: match[1] + parts[match["name"]]() + match[3], text)
 
 
+def made_pages(parts: dict[str, Callable[[], str]] | None = None) -> dict[str, str]:
+    """The pages that are the code's alone, by name: they are not kept in the repository."""
+    made = parts or generators()
+    return {path.name: filled(path.read_text("utf-8"), made) for path in sorted(PAGES.glob("*.md"))}
+
+
 def main(arguments: list[str]) -> int:
     parts, seen = generators(), set[str]()
+    for path in PAGES.glob("*.md"):
+        seen |= {match["name"] for match in _PART.finditer(path.read_text(encoding="utf-8"))}
+    if "--check" not in arguments:
+        for name, text in made_pages(parts).items():
+            (ROOT / "docs" / name).write_text(text, encoding="utf-8")
     stale = docs_reference.stale_schemas(ROOT / "docs", write="--check" not in arguments)
+    made = {path.name for path in PAGES.glob("*.md")}
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        if path.name in made:
+            continue
         text = path.read_text(encoding="utf-8")
         seen |= {match["name"] for match in _PART.finditer(text)}
         new = filled(text, parts)

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from ..agents.human.input.buttons import check_box
 from ..core.errors import SpanLabError
 from ..core.registry import StrictModel, nearest
 from ..paradigms import AnswerKeys, ResponseKind
@@ -164,7 +163,10 @@ def check_buttons(
     SpanLabError
         when either is missing, or a key would mean two things.
     """
-    check_box(box, kinds, pages)
+    if box:
+        from ..agents.human.input.buttons import check_box
+
+        check_box(box, kinds, pages)
     buttons = {answer: key for answer, key in keys.custom.items() if is_button(key)}
     if buttons and not box:
         answer, key = next(iter(buttons.items()))

@@ -33,7 +33,6 @@ from spanlab.api import (
     words,
 )
 from spanlab.core import SpanLabError, __version__, nearest, write_whole, written_in
-from spanlab.exchange import csv_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -585,6 +584,7 @@ def _write(
     from dataclasses import asdict
 
     from spanlab.analysis.figures import save_as
+    from spanlab.exchange import csv_text
 
     from .power_chart import power_chart
 

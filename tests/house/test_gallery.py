@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import runpy
 from pathlib import Path
 from types import ModuleType
 
@@ -46,7 +47,7 @@ def test_pictures_are_small_and_of_paradigms_only(gallery: ModuleType) -> None:
 
 
 def test_the_page_shows_every_paradigm_once(gallery: ModuleType) -> None:
-    text = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    text = runpy.run_path(str(ROOT / "scripts" / "docs.py"))["made_pages"]()["gallery.md"]
     assert re.findall(r"\(images/gallery/(\w+)\.png\)", text) == gallery.in_order()
     assert sorted(gallery.in_order()) == list_paradigms()
     anchors = {gallery._anchor(heading) for heading in re.findall(r"^### (.+)$", text, flags=re.MULTILINE)}

@@ -58,6 +58,7 @@ def build(configuration: Path, out: Path) -> subprocess.CompletedProcess[str]:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("site") / "built"
+    subprocess.run([sys.executable, ROOT / "scripts" / "docs.py"], check=True)
     done = build(ROOT / "mkdocs.yml", out)
     assert done.returncode == 0, done.stderr[-3000:]
     return out
