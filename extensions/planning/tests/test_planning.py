@@ -133,13 +133,13 @@ def test_tables_with_other_names_of_columns_are_read_as_they_are_mapped(spanlab:
     table.rename(columns={"participant": "subject", "correct": "accuracy"}).to_csv(tmp_path / "own.csv", index=False)
     assert spanlab("plan", "own.csv", "--samples", "50")[0] != 0
     few = ("--people", "8", "--trials", "20", "--samples", "200", "--sd-item", "0")
-    status, printed, _ = spanlab("plan", "own.csv", "--map", "subject=participant,accuracy=correct", *few)
+    status, printed, _ = spanlab("plan", "own.csv", "--recipe", "subject=participant,accuracy=correct", *few)
     assert (status, printed) == (0, spanlab("plan", tmp_path / "pilot.parquet", *few)[1])
-    text = spanlab("methods", "own.csv", "--map", "subject=participant,accuracy=correct")[1]
+    text = spanlab("methods", "own.csv", "--recipe", "subject=participant,accuracy=correct")[1]
     assert "10 people took part" in text
-    assert "--map is about data" in spanlab("methods", "vsr", "--before", "--map", "subject=participant")[2]
-    nothing = spanlab("plan", "--accuracy", "75%", "--difference", "-5points", "--map", "subject=participant")[2]
-    assert "--map is about data, and none are named" in nothing
+    assert "--recipe is about data" in spanlab("methods", "vsr", "--before", "--recipe", "subject=participant")[2]
+    nothing = spanlab("plan", "--accuracy", "75%", "--difference", "-5points", "--recipe", "subject=participant")[2]
+    assert "--recipe is about data, and none are named" in nothing
 
 
 @pytest.mark.parametrize(
