@@ -42,6 +42,14 @@ def reproduce(
         ),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="seed of the sessions", min=0)] = 1,
+    networks: Annotated[
+        PathLike | None,
+        typer.Option(
+            "--networks",
+            help="worm: a folder of trained networks, such as the authors'; each checkpoint in it takes the trials",
+            metavar="FOLDER",
+        ),
+    ] = None,
     train: Annotated[
         str | None,
         typer.Option("--train", help="train this preset (or config) first, unless DIR has it", metavar="PRESET"),
@@ -71,7 +79,8 @@ def reproduce(
         from .pages import nback as found
     many = trials or found.TRIALS
     named, place = words(agent), Path(output)
-    agents = list(named or ["network:laptop"])
+    in_folder = [] if networks is None else networks_in(Path(networks))
+    agents = [*named, *in_folder] or ["network:laptop"]
     if train is not None:
         agents.append(_trained(train, steps, place / "networks"))
     sessions = Path(data or place / "data") / f"{many}-trials-seed-{seed}"
@@ -86,6 +95,7 @@ def reproduce(
     ]
     command += ["--trials", str(trials)] * (trials is not None) + ["--seed", str(seed)] * (seed != 1)
     command += ["--data", str(data)] * (data is not None)
+    command += ["--networks", str(networks)] * (networks is not None)
     command += (["--train", train] if train else []) + (["--steps", str(steps)] if steps else [])
     facts = (
         f"{many} {'trials' if paper == 'worm' else 'blocks'} of each paradigm",
@@ -103,6 +113,20 @@ def reproduce(
     page = Page(_TITLES[paper], found.LEAD, facts, " ".join(command), tuple(entries))
     path = write_page(page, place)
     return Result([str(path), page.counted()], files=[path])
+
+
+def networks_in(folder: Path) -> list[str]:
+    """The checkpoints in a folder, as agents.
+
+    Raises
+    ------
+    SpanLabError
+        when there is none.
+    """
+    found = sorted(path for path in folder.rglob("*") if path.suffix in (".pt", ".pth", ".ckpt") and path.is_file())
+    if not found:
+        raise SpanLabError(f"{folder} has no checkpoint (a file that ends in .pt, .pth or .ckpt)")
+    return [f"network:{path}" for path in found]
 
 
 def _units(agents: list[str], seed: int, out: Path) -> Units:

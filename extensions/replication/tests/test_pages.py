@@ -18,6 +18,8 @@ from spanlab.analysis.figures.worm import numbered
 from spanlab.analysis.model_vs_human.score_layout import published_scores
 from spanlab.analysis.nback import published as nback_published
 from spanlab.analysis.nback.measures import PUBLISHED, measured
+from spanlab.core.errors import SpanLabError
+from spanlab.extensions.replication.command import networks_in
 from spanlab.extensions.replication.pages import nback, worm
 from spanlab.extensions.replication.pages.entries import Entry, Page, Row, verdict_of, write_page
 from spanlab.extensions.replication.pages.judging import above_blind, judged, margins
@@ -418,3 +420,12 @@ def test_no_row_at_all_is_no_agreement() -> None:
     from spanlab.extensions.replication.pages.entries import verdict_of
 
     assert verdict_of([])[0] == "not resolved"
+
+
+def test_a_folder_of_networks_is_all_checkpoints_in_it(tmp_path: Path) -> None:
+    with pytest.raises(SpanLabError, match="has no checkpoint"):
+        networks_in(tmp_path)
+    (tmp_path / "lstm").mkdir()
+    for name in ("lstm/256.pth", "rnn-96.pt", "notes.txt"):
+        (tmp_path / name).write_bytes(b"")
+    assert networks_in(tmp_path) == [f"network:{tmp_path / name}" for name in ("lstm/256.pth", "rnn-96.pt")]
