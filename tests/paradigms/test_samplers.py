@@ -103,7 +103,6 @@ def test_place(items: list[Any], seed: int, data: st.DataObject) -> None:
     assert all(placed[place] is None for place in range(places) if place not in at)
 
 
-@pytest.mark.slow
 def test_permutations_favour_nothing() -> None:
     orders = Counter(map(tuple, many("permutation", of=3)))
     assert chi_square((orders[order] for order in orders), 5000 / 6) < BEYOND[5]
@@ -112,7 +111,12 @@ def test_permutations_favour_nothing() -> None:
     assert chi_square((first[n] for n in range(9)), 5000 / 9) < BEYOND[8]
 
 
-@pytest.mark.slow
+def test_several_draw_every_member_equally_often() -> None:
+    counts = Counter(drawn for one in many("several", 300, of=list("abcd"), count=20) for drawn in one)
+    assert set(counts) == set("abcd"), "the last one, too"
+    assert chi_square(counts.values(), 1500) < 16.3  # p < .001 with 3 degrees of freedom
+
+
 def test_choices_favour_nothing() -> None:
     one = Counter(many("one_of", of=["a", "b", "c", "d"]))
     assert chi_square((one[letter] for letter in "abcd"), 1250) < BEYOND[3]
@@ -139,7 +143,6 @@ def test_matrix_patterns(seed: int, grid: int, count: int, data: st.DataObject) 
         assert all(0 <= cell < grid**2 for cell in pattern)
 
 
-@pytest.mark.slow
 def test_every_cell_is_filled_equally_often() -> None:
     """Cells within a pattern exclude one another, so the statistic is scaled to chi-square with one
     degree of freedom less than there are cells."""
@@ -166,7 +169,6 @@ def test_marker_walk(seed: int, boxes: int, updates: int, grid: int) -> None:
     assert [row * grid + column for row, column in cells] == walk["final"]
 
 
-@pytest.mark.slow
 def test_markers_start_anywhere_and_go_anywhere() -> None:
     walks = many("marker_walk", boxes=1, updates=1)
     starts = Counter(walk["start"][0] for walk in walks)
@@ -207,7 +209,6 @@ def test_nback_block(seed: int, n: int, length: int, symbols: int, data: st.Data
         assert same == (item["label"] == "yes"), "labels are right, and there is no match without one"
 
 
-@pytest.mark.slow
 def test_matches_and_symbols_of_a_block_favour_nothing() -> None:
     blocks = many("nback_block", symbols=list("abcd"), n=2, length=14, matches=3)
     where = Counter(position for block in blocks for position, item in enumerate(block) if item["label"] == "m")
@@ -238,7 +239,6 @@ def test_task_sequence(seed: int, length: int, switch: float) -> None:
         assert not (before["cue"] and entry["cue"])
 
 
-@pytest.mark.slow
 def test_tasks_switch_as_often_as_they_should() -> None:
     sequences = many("task_sequence", 2000, length=20, switch=0.2)
     early = [(sequence[1]["cue"], sequence[2]["cue"]) for sequence in sequences]
