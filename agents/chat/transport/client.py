@@ -25,12 +25,11 @@ from ..open_request import filled_headers
 from .cache import ReplyCache
 from .departure import TRIES_OF_STRANGERS, Departure, Departures, Fault, fault_of_status
 from .dialect import Dialect
-from .echoed import echoed
 from .endpoint import Endpoint, EndpointError
 from .hooks import Outgoing, SendHook
 from .rate_limiter import Pass, RateLimiter
 from .refusals import explain_connection, fault_in_body, refused
-from .replies import NoReplyError, read_reply
+from .replies import NoReplyError, echoed, read_reply
 from .request_limits import RequestLimits
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, RequestLimits
 from spanlab.agents.chat.likelihoods import Scorer
 from spanlab.agents.chat.messages import Message, Reply, ScoredReply, Text
 from spanlab.agents.chat.messages import Request as Sent
-from spanlab.agents.chat.transport.echoed import echoed
+from spanlab.agents.chat.transport.replies import echoed
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.responses.choice import Choice

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import itertools
 import json
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpcore2
@@ -308,3 +309,41 @@ def test_surroundings_that_cannot_be_used_are_a_sentence_before_a_session(
     monkeypatch.setenv(variable, value)
     with pytest.raises(EndpointError, match=says):
         Client(Endpoint(), "m")
+
+
+def lies() -> Iterator[tuple[str, str]]:
+    for field in ("prompt_tokens", "completion_tokens", "total_tokens", "reasoning_tokens"):
+        for lie in ("negative", "zero", "huge", "text", "words", "missing", "null", "list", "fraction", "growing"):
+            yield field, lie
+
+
+@pytest.mark.parametrize(("field", "lie"), lies())
+def test_a_limit_holds_or_stops_the_session_whatever_field_lies(field: str, lie: str) -> None:
+    """The truth is a prompt of 100 tokens and 500 written, 490 of them reasoning; whoever lies upwards only stops
+    the session sooner, and no reply is bought beyond the limit and one request."""
+    asked = itertools.count(1)
+
+    def answer(heard: Heard) -> Answer:
+        number = next(asked)
+        told: dict[str, Any] = {"prompt_tokens": 100, "completion_tokens": 500, "total_tokens": 600}
+        told |= {"reasoning_tokens": 490}
+        value: dict[str, Any] = {
+            "negative": -told[field],
+            "zero": 0,
+            "huge": 10**30,
+            "text": str(told[field]),
+            "words": "many",
+            "null": None,
+            "list": [1],
+            "fraction": told[field] + 0.5,
+            "growing": told[field] * number,
+        }
+        told = {**told, field: value.get(lie)}
+        if lie == "missing":
+            del told[field]
+        return said(body(usage=told))
+
+    with pytest.raises(EndpointError, match="--max-cost|does not report how many tokens"):
+        ask(answer, times=30, max_cost=0.06)
+    each = (100 * 1 + 500 * 10) / 1_000_000
+    assert (next(asked) - 1) * each <= 0.06 + each
