@@ -21,10 +21,10 @@ from ...paradigms.language.yaml_source import parse, read
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 #: names of what is secret, and values that look like it
-_SECRET_NAME = re.compile(
+SECRET_NAME = re.compile(
     r"authori[sz]ation|api[-_]?key|access[-_]?key|token$|secret|passw|credential|cookie|\bkey\b", re.IGNORECASE
 )
-_SECRET_VALUE = re.compile(
+SECRET_VALUE = re.compile(
     r"\b(?:[sp]k-|Bearer\s|Basic\s|gh[pousr]_|xox[a-z]-)|(?=[A-Za-z0-9_+/=-]*\d)(?=[A-Za-z0-9_+/=-]*[A-Za-z])[A-Za-z0-9_+/=-]{32,}"
 )
 #: what a request is made of, and what would make its reply unreadable
@@ -83,12 +83,12 @@ def fault_of_headers(headers: Mapping[str, str]) -> str:
             return f"extra_headers: '{name}' belongs to the transport: leave it out"
         if not value.isascii() or not value.isprintable():
             return f"extra_headers: the value of '{name}' holds a line break or a character that no header may hold"
-        if not _VARIABLE.search(value) and (_SECRET_NAME.search(name) or _SECRET_VALUE.search(value)):
+        if not _VARIABLE.search(value) and (SECRET_NAME.search(name) or SECRET_VALUE.search(value)):
             return (
                 f"extra_headers: the value of '{name}' looks like a secret: put it into an environment variable, and"
                 f" give its name, such as {name}: $LAB_KEY"
             )
-        if _SECRET_VALUE.search(_VARIABLE.sub("", value)):
+        if SECRET_VALUE.search(_VARIABLE.sub("", value)):
             return (
                 f"extra_headers: the value of '{name}' holds what looks like a secret beside a variable: put all of it"
                 " into the variable"
@@ -128,12 +128,12 @@ def filled_headers(headers: Mapping[str, str]) -> dict[str, str]:
 def _secret_within(value: Any) -> bool:
     if isinstance(value, Mapping):
         return any(
-            (_SECRET_NAME.search(str(name)) and isinstance(one, str)) or _secret_within(one)
+            (SECRET_NAME.search(str(name)) and isinstance(one, str)) or _secret_within(one)
             for name, one in value.items()
         )
     if isinstance(value, list):
         return any(map(_secret_within, value))
-    return isinstance(value, str) and _SECRET_VALUE.search(value) is not None
+    return isinstance(value, str) and SECRET_VALUE.search(value) is not None
 
 
 def written(name: str, value: Any) -> Any:

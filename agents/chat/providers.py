@@ -23,7 +23,7 @@ from ...core.registry import StrictModel, nearest
 from ...paradigms.language.diagnostics import in_order, validated
 from ...paradigms.language.yaml_source import Document, parse, read
 from .cost.totals import Prices
-from .transport.endpoint import OPENAI_URL, REASONING_FIELDS, Endpoint, web_address
+from .transport.endpoint import OPENAI_URL, REASONING_FIELDS, Endpoint, holds_secrets, web_address
 from .transport.hooks import SendHook
 from .transport.inspect_hook import PREFIX, InspectHook
 
@@ -75,9 +75,9 @@ class Provider(StrictModel):
         parts = web_address(value)
         if parts is None:
             raise ValueError(f"expected a web address such as {OPENAI_URL}")
-        if parts.username or parts.password or parts.query or parts.fragment:
+        if holds_secrets(parts):
             raise ValueError(
-                "expected an address without user name, password and query: keys are read from the environment only"
+                "expected an address without user name, password and key: keys are read from the environment only"
                 " (key_variable)"
             )
         return value.rstrip("/")

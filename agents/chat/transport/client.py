@@ -288,7 +288,7 @@ class Client:
         from .wire import MOST_BYTES, TooLongError
 
         started = self._clock()
-        where = f"{self._endpoint.url}/{'chat/completions' if request.text is None else 'completions'}"
+        where = self._endpoint.address("chat/completions" if request.text is None else "completions")
         fault: Fault
         try:
             async with asyncio.timeout(self._request_limits.timeout_s):  # of all of it: a server may drip

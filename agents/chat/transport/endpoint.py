@@ -12,11 +12,12 @@ import ipaddress
 import os
 import re
 from dataclasses import dataclass
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from ....core.errors import SpanLabError
 from ....core.extras import need
 from ..messages import Taken
+from ..open_request import SECRET_NAME, SECRET_VALUE
 
 OPENAI_URL = "https://api.openai.com/v1"
 URL_VARIABLE = "OPENAI_BASE_URL"
@@ -76,6 +77,13 @@ def web_address(text: str) -> SplitResult | None:
     return parts if good else None
 
 
+def holds_secrets(parts: SplitResult) -> bool:
+    """Return whether an address holds what could be a secret."""
+    queries = parse_qsl(parts.query, keep_blank_values=True)
+    keys = any(SECRET_NAME.search(name) or SECRET_VALUE.search(value) for name, value in queries)
+    return bool(parts.username or parts.password or parts.fragment or keys)
+
+
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """An OpenAI-compatible server.
@@ -108,13 +116,19 @@ class Endpoint:
         which refuses them."""
         return (self.base_url or os.environ.get(URL_VARIABLE, "").strip() or OPENAI_URL).rstrip("/")
 
+    def address(self, path: str) -> str:
+        """The address of an interface of the server; a query (such as Azure's ``api-version``) stays
+        behind it."""
+        base, mark, query = self.url.partition("?")
+        return f"{base.rstrip('/')}/{path}{mark}{query}"
+
     @property
     def _parts(self) -> SplitResult:
         parts = web_address(self.url)
-        if parts is not None and (parts.username or parts.password or parts.query or parts.fragment):
+        if parts is not None and holds_secrets(parts):
             raise EndpointError(
-                f"{self.source} holds a user name, a password, a query or a fragment, which is not sent to chat servers"
-                " and could be written somewhere; leave it out, and put the key into"
+                f"{self.source} holds a user name, a password, a query that looks like a key, or a fragment, which is"
+                " not sent to chat servers and could be written somewhere; leave it out, and put the key into"
                 f" {self.key_variable or 'the environment variable that key_variable names'}"
             )
         if parts is not None and not self.url.isascii():
@@ -138,12 +152,13 @@ class Endpoint:
 
     @property
     def public(self) -> str:
-        """The address, which holds no user name, password or query: those are refused."""
+        """The address, which holds no user name, password or key: those are refused."""
         if self.by:
             return self.by
         parts = self._parts
         host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-        return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}{parts.path}"
+        port, query = f":{parts.port}" if parts.port else "", f"?{parts.query}" if parts.query else ""
+        return f"{parts.scheme}://{host}{port}{parts.path}{query}"
 
     @property
     def identity(self) -> str:

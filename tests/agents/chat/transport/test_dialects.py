@@ -343,7 +343,18 @@ def test_a_limit_holds_or_stops_the_session_whatever_field_lies(field: str, lie:
             del told[field]
         return said(body(usage=told))
 
-    with pytest.raises(EndpointError, match="--max-cost|does not report how many tokens"):
+    with pytest.raises(EndpointError, match=r"--max-cost|does not report how many tokens"):
         ask(answer, times=30, max_cost=0.06)
     each = (100 * 1 + 500 * 10) / 1_000_000
     assert (next(asked) - 1) * each <= 0.06 + each
+
+
+def test_the_version_of_an_interface_stays_behind_the_address_and_keys_in_it_are_refused() -> None:
+    azure = Endpoint("https://lab.example/openai/deployments/small?api-version=2024-10-21", key_variable=None)
+    assert azure.address("chat/completions") == (
+        "https://lab.example/openai/deployments/small/chat/completions?api-version=2024-10-21"
+    )
+    assert azure.public == "https://lab.example/openai/deployments/small?api-version=2024-10-21"
+    for query in ("api-key=abc", "token=abc", "v=sk-1234567890"):
+        with pytest.raises(EndpointError, match="looks like a key"):
+            _ = Endpoint(f"https://lab.example/v1?{query}", key_variable=None).public
