@@ -155,6 +155,7 @@ def analyse(checkpoint: str, output: Path, how: Analysis) -> Path:
                 f"{task}: {trials} trials do not reach all of its {count} combinations of factor levels; take more with"
                 " --trials."
             )
+    notes += [f"{task}: the network guesses. {said}" for task in chosen if (said := guesses(observed[task]))]
     for name in dict.fromkeys(names.values()):
         if len(together := [task for task in chosen if names[task] == name]) > 1:
             notes.append(
@@ -390,6 +391,34 @@ def _row(task: str, name: str, source: TaskSource, observed: Observed) -> dict[s
         "combinations of factor levels": f"{len(source.combinations):,}",
         "steps that count": "before the probe" if before_the_probe(observed)[1] else "all",
     }
+
+
+def guesses(observed: Observed) -> str:
+    """Say how often a network is right that is not above the best blind guess; empty for one that is
+    (one-sided t test over trials, 5 %)."""
+    import numpy as np
+    from scipy.stats import ttest_1samp
+
+    from .lesions import accuracy_without
+
+    blind: dict[int, list[float]] = {}
+    for question in observed.questions:
+        truth = observed.steps[question.trial][question.step].truth
+        blind.setdefault(question.trial, []).append(truth.blind or truth.chance or 0)
+    accuracy, rows = accuracy_without(observed), sorted(blind)
+    best = np.array([np.mean(blind[row]) for row in rows])
+    gained = accuracy[rows] - best
+    if len(rows) > 1 and gained.std() > 0:
+        _, p = ttest_1samp(gained, 0, alternative="greater")
+        above = float(p) < 0.05  # type: ignore[arg-type]
+    else:
+        above = bool(len(rows)) and bool(gained.mean() > 0)
+    if above or not rows:
+        return ""
+    return (
+        f"It is right in {accuracy[rows].mean():.3f} of {len(rows)} trials, and the best blind guess in"
+        f" {best.mean():.3f}: what follows describes units that do not solve this task."
+    )
 
 
 def _silencing(names: Mapping[str, str], observed: Mapping[str, Observed]) -> Any:

@@ -15,6 +15,7 @@ from spanlab.agents.network.agent import NetworkAgent
 from spanlab.agents.network.models import Network, build
 from spanlab.agents.network.settings import model_settings, task_seen_in
 from spanlab.extensions.neural.clusters import Clusters, cluster_units
+from spanlab.extensions.neural.command import guesses
 from spanlab.extensions.neural.lesions import Observed, accuracy_without, before_the_probe, observe
 from spanlab.extensions.neural.losses import lesion_table
 from spanlab.extensions.neural.panels import _lesions
@@ -225,3 +226,10 @@ def test_the_table_of_lesions_is_arithmetic() -> None:
     alone = lesion_table(np.array([5]), np.array([1]), silenced)
     assert np.isnan(alone["random_drop"]).all()
     assert lesion_table(np.zeros(0, int), np.zeros(0, int), silenced).empty
+
+
+def test_a_network_that_guesses_is_told_from_one_that_does_not() -> None:
+    view, trials = trials_of("vsr", 40, list_length=3)
+    said = guesses(observe(network_for(view), None, view, trials))
+    assert "of 40 trials, and the best blind guess in 0." in said
+    assert guesses(observe(NetworkAgent("laptop").network, None, view, trials)) == ""

@@ -230,3 +230,20 @@ def test_one_command_draws_a_person_a_chat_model_and_a_limited_network(
     assert all(kind >= {"simulated", "chat", "network"} for kind in kinds)
     assert np.isfinite(table["mean"]).all()
     assert (table.loc[table["agent_kind"] == "chat", "mean"] == 1).all()
+
+
+@pytest.mark.parametrize("name", ["vsr", "smu", "cd"])
+def test_the_page_shows_every_level_of_every_factor(name: str) -> None:
+    """By a rule and not by choice: what does not look like people is there, too."""
+    text = (Path(__file__).resolve().parents[3] / "docs" / "limited.md").read_text(encoding="utf-8")
+    made = text.partition("<!-- made curves -->")[2].partition("<!-- end of curves -->")[0]
+    parts = {part.partition("\n")[0].strip(): part for part in made.split("### ")[1:]}
+    paradigm = load_paradigm(name)
+    part = parts[paradigm.title]
+    for factor, levels in ((factor, declared.levels) for factor, declared in paradigm.factors.items()):
+        word = factor.replace("_", " ")
+        tables = re.findall(rf"^\| +\| {word} \|.*?(?=\n\n)", part, flags=re.DOTALL | re.MULTILINE)
+        rows = {line.split(" | ")[1] for table in tables for line in table.splitlines()[2:]}
+        assert "| – " not in "".join(tables)
+        if not all(f"{word} {level}" in part for level in levels):
+            assert rows == {str(level) for level in levels}, factor
