@@ -411,6 +411,8 @@ class ChatAgent(ConcurrentAgent):
     def recorded_in(self, folder: Path, say: Callable[[str], None]) -> None:
         """Know who hears what happens meanwhile."""
         self.spending.warn = say
+        if self.judge is not None:
+            self.judge.account.warn = say
 
     @override
     def slot(self) -> AbstractAsyncContextManager[None]:

@@ -229,8 +229,10 @@ def split_reasoning(reply: Reply) -> tuple[str | None, str]:
 
 def cut_in_reasoning(reply: Reply) -> bool:
     """Return whether a reply ended at its longest before its reasoning did."""
+    if reply.finish_reason != "length":
+        return False
     reasoning, rest = split_reasoning(reply)
-    return reply.finish_reason == "length" and reasoning is not None and not rest.strip()
+    return reasoning is not None and not rest.strip()
 
 
 def reasoning_alone(reply: Reply) -> bool:

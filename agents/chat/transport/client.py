@@ -242,6 +242,8 @@ class Client:
 
     def _without_secrets(self, reply: Reply) -> Reply:
         """A reply as it may be kept: some servers repeat the key that they were told."""
+        if not self._endpoint.long_secrets:
+            return reply
         said = {name: value for name, value in reply if isinstance(value, str)}
         hidden = {name: self._endpoint.hidden(value) for name, value in said.items()}
         return reply if hidden == said else reply.model_copy(update=hidden)

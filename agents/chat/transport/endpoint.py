@@ -234,10 +234,14 @@ class Endpoint:
     def hidden(self, text: str) -> str:
         """``text`` without the secrets of this endpoint, and without longer pieces of them, broken
         by spaces or not. A key that is too short for one, such as EMPTY, is a word like others."""
-        for secret in self._secrets():
-            if len(secret) >= _LONG_KEY:
-                text = _without_pieces(text, secret)
+        for secret in self.long_secrets:
+            text = _without_pieces(text, secret)
         return text
+
+    @property
+    def long_secrets(self) -> list[str]:
+        """The secrets that are long enough to be told from words."""
+        return [secret for secret in self._secrets() if len(secret) >= _LONG_KEY]
 
     def _secrets(self) -> list[str]:
         named = (self._from_environment(), *(os.environ.get(name, "").strip() for name in self.secret_variables))
