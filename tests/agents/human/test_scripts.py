@@ -19,7 +19,7 @@ from spanlab.agents.human import Participant, WindowOptions
 from spanlab.agents.human.display.lettering import TextBlock, set_text
 from spanlab.agents.window import PageContent
 from spanlab.core.errors import ParadigmError, SpanLabError
-from spanlab.paradigms import compile_trial, load_paradigm, paradigm_from_data, plan_session
+from spanlab.paradigms import compile_trial, list_paradigms, load_paradigm, paradigm_from_data, plan_session
 from spanlab.paradigms.checking import check_paradigm
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.paradigms.translation import untranslated
@@ -232,7 +232,7 @@ def test_check_says_what_a_language_lacks(run: Run, tmp_path: Path) -> None:
 def test_what_another_language_needs_is_told(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("check", "--language", "de")[:2] == (
         0,
-        "'de' lacks nothing: SpanLab's own sentences, and the texts of 33 paradigms\n",
+        f"'de' lacks nothing: SpanLab's own sentences, and the texts of {len(list_paradigms())} paradigms\n",
     )
     complaints = complaint(*run("check", "--language", "fr"))
     assert "'fr' lacks:" in complaints
