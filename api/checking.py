@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +13,7 @@ from ..core.errors import SpanLabError
 from .declared import Paths, Result, paths, public
 
 if TYPE_CHECKING:
-    from ..paradigms import Paradigm, Percept, Trial
+    from ..paradigms import Paradigm, Trial
 
 #: answers from which the figures of a paradigm are told
 _ENOUGH = 20_000
@@ -109,20 +108,6 @@ def _sounds(paradigm: Paradigm) -> list[str]:
     return [f"sounds: {len(sounds)} files of {shortest:,.0f} to {longest:,.0f} ms; {here}"]
 
 
-def too_short(percepts: Iterable[Percept]) -> list[str]:
-    """Say which displays a usual screen of 60 Hz cannot show as they are planned."""
-    from ..agents.human.display.frames import FrameGrid, complaints
-    from ..agents.human.input.steps import time_of
-
-    planned = {
-        (percept.phase, ms): None
-        for percept in percepts
-        for index in range(len(percept.displays))
-        if (ms := time_of(percept, index)) is not None
-    }
-    return complaints(planned, FrameGrid(60.0))
-
-
 def _check_language(language: str, files: list[Path]) -> Result:
     """The sentences that a language lacks, in SpanLab and in paradigms."""
     from ..core.locale import missing_sentences
@@ -152,6 +137,7 @@ def _paradigm_checked(source: str | Path, details: bool) -> list[str]:
     from ..paradigms.checking import check_paradigm
     from ..paradigms.translation import illegible, untranslated
     from ..sessions.trial_log import rehearsed
+    from .studies import too_short
 
     trials: list[Trial] = []
     asked = 0

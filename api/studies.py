@@ -523,6 +523,20 @@ def _study_file(name: str, *folders: Path) -> tuple[str, str]:
     return "STUDY.yaml", f" (STUDY.yaml stands for the file of the study {name}, which is not here)"
 
 
+def too_short(percepts: Iterable[Percept]) -> list[str]:
+    """Say which displays a usual screen of 60 Hz cannot show as they are planned."""
+    from ..agents.human.display.frames import FrameGrid, complaints
+    from ..agents.human.input.steps import time_of
+
+    planned = {
+        (percept.phase, ms): None
+        for percept in percepts
+        for index in range(len(percept.displays))
+        if (ms := time_of(percept, index)) is not None
+    }
+    return complaints(planned, FrameGrid(60.0))
+
+
 def check_study(file: Path, details: bool = False) -> list[str]:
     """Validate a study, and compile trials of its paradigms; one line that says what was checked,
     and those of what is lacking or, with details, durations."""
@@ -533,7 +547,6 @@ def check_study(file: Path, details: bool = False) -> list[str]:
     from ..sessions.key_mapping import check_answerable, check_buttons, check_keys
     from ..sessions.studies.battery import consent_pages
     from ..sessions.studies.study import load_study
-    from .checking import too_short
 
     study = load_study(file)
     if study.display is not None:

@@ -25,7 +25,7 @@ from ..open_request import filled_headers
 from .cache import ReplyCache
 from .departure import TRIES_OF_STRANGERS, Departure, Departures, Fault, fault_of_status
 from .dialect import Dialect
-from .endpoint import Endpoint, EndpointError
+from .endpoint import Endpoint, EndpointError, certificates
 from .hooks import Outgoing, SendHook
 from .rate_limiter import Pass, RateLimiter
 from .refusals import explain_connection, fault_in_body, refused
@@ -111,7 +111,7 @@ class Client:
         import httpx2
         import openai
 
-        from .wire import Line, certificates
+        from .wire import Line
 
         lines = self._lines.setdefault(asyncio.get_running_loop(), {})
         share = order % self._shares

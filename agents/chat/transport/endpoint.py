@@ -12,12 +12,18 @@ import ipaddress
 import os
 import re
 from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from ....core.errors import SpanLabError
 from ....core.extras import need
 from ..messages import Taken
 from ..open_request import SECRET_NAME, SECRET_VALUE
+
+if TYPE_CHECKING:
+    import ssl
 
 OPENAI_URL = "https://api.openai.com/v1"
 URL_VARIABLE = "OPENAI_BASE_URL"
@@ -82,6 +88,40 @@ def holds_secrets(parts: SplitResult) -> bool:
     queries = parse_qsl(parts.query, keep_blank_values=True)
     keys = any(SECRET_NAME.search(name) or SECRET_VALUE.search(value) for name, value in queries)
     return bool(parts.username or parts.password or parts.fragment or keys)
+
+
+def certificates() -> ssl.SSLContext:
+    """The certificates of this computer, or those that the environment names. Reading them takes
+    longer than most requests, so that clients share them."""
+    return _certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+
+
+@cache
+def _certificates(file: str | None, folder: str | None) -> ssl.SSLContext:
+    import ssl
+
+    import httpx2
+
+    try:
+        return httpx2.create_ssl_context()  # which looks at the same variables
+    except (OSError, ssl.SSLError) as error:
+        reason = error.strerror or str(error)
+    named = "SSL_CERT_FILE" if file else "SSL_CERT_DIR"
+    raise EndpointError(f"{named} names certificates that cannot be read ({file or folder}: {reason}); set it again")
+
+
+def check_surroundings() -> None:
+    """Raise an :class:`EndpointError` where the environment names certificates or a proxy that
+    cannot be used."""
+    certificates()
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        variable = name if os.environ.get(name) else name.lower()
+        scheme = urlsplit(os.environ.get(variable, "")).scheme
+        if scheme and scheme not in ("http", "https") and find_spec("socksio") is None:
+            raise EndpointError(
+                f"{variable} names a proxy of a kind that is not spoken here ({scheme}); give one that begins with"
+                " http://, or unset it"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,8 +266,6 @@ class Endpoint:
             need("chat", "openai", "a chat model")  # before a missing key: that would not help yet
         except SpanLabError as error:
             raise EndpointError(str(error)) from None
-        from .wire import check_surroundings
-
         _ = self.public, self.key()
         check_surroundings()
 

@@ -4,7 +4,6 @@ the note that it leaves and its last byte."""
 from __future__ import annotations
 
 import asyncio
-import os
 import select
 import ssl
 import sys
@@ -12,15 +11,11 @@ import zlib
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import cache
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 import httpcore2
 from typing_extensions import override
-
-from .endpoint import EndpointError
 
 if TYPE_CHECKING:
     import httpx2
@@ -41,38 +36,6 @@ _MOST_LAYERS = 3
 
 class TooLongError(Exception):
     """An answer is longer than any reply is."""
-
-
-def certificates() -> ssl.SSLContext:
-    """The certificates of this computer, or those that the environment names. Reading them takes
-    longer than most requests, so that clients share them."""
-    return _certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
-
-
-@cache
-def _certificates(file: str | None, folder: str | None) -> ssl.SSLContext:
-    import httpx2
-
-    try:
-        return httpx2.create_ssl_context()  # which looks at the same variables
-    except (OSError, ssl.SSLError) as error:
-        reason = error.strerror or str(error)
-    named = "SSL_CERT_FILE" if file else "SSL_CERT_DIR"
-    raise EndpointError(f"{named} names certificates that cannot be read ({file or folder}: {reason}); set it again")
-
-
-def check_surroundings() -> None:
-    """Raise an :class:`EndpointError` where the environment names certificates or a proxy that
-    cannot be used."""
-    certificates()
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        variable = name if os.environ.get(name) else name.lower()
-        scheme = urlsplit(os.environ.get(variable, "")).scheme
-        if scheme and scheme not in ("http", "https") and find_spec("socksio") is None:
-            raise EndpointError(
-                f"{variable} names a proxy of a kind that is not spoken here ({scheme}); give one that begins with"
-                " http://, or unset it"
-            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from spanlab.agents.chat import Endpoint, RequestLimits
 from spanlab.agents.chat.messages import Message, Reply, Request, Text
 from spanlab.agents.chat.transport.client import Client
 from spanlab.agents.chat.transport.departure import Fault
-from spanlab.agents.chat.transport.wire import certificates
+from spanlab.agents.chat.transport.endpoint import certificates
 from spanlab.agents.departures import InVain, in_vain
 from spanlab.sessions import find_sessions
 from spanlab.sessions.transcripts.transcript import Transcript
