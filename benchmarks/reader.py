@@ -1,4 +1,4 @@
-"""Count the mistakes of the reader of replies on one set of the corpus: ``python scripts/reader.py
+"""Count the mistakes of the reader of replies on one set of the corpus: ``python benchmarks/reader.py
 ninth``. It prints counts and no reply.
 
 The sets ``unseen``, ``fresh`` and ``fresh_second`` were written from the questions alone, each

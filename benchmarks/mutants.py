@@ -1,9 +1,9 @@
 """Do the quick tests notice a change? Mutants of the core are drawn at random, and each is judged by
 the quick tests that reach its line. Works in a clone of its own, whose files it changes and restores.
 
-python scripts/mutants.py reach                            which tests reach which lines, in minutes
-python scripts/mutants.py judge --seed 7 --count 100       draws so many, judges them, and writes mutants.md
-python scripts/mutants.py judge --seed 7 --rooms sessions  of some rooms only
+python benchmarks/mutants.py reach                            which tests reach which lines, in minutes
+python benchmarks/mutants.py judge --seed 7 --count 100       draws so many, judges them, and writes mutants.md
+python benchmarks/mutants.py judge --seed 7 --rooms sessions  of some rooms only
 
 Rooms are drawn in proportion to their statements, statements evenly within them, and the change evenly
 among those that cosmic-ray's operators allow there. A change that leaves the program as it was (in
@@ -29,7 +29,10 @@ from cosmic_ray.ast import get_ast
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator, operator_names
 from coverage import CoverageData
-from statements import EXTENSIONS, ROOT, modules, statements
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
+
+from statements import EXTENSIONS, ROOT, modules, statements  # noqa: E402
 
 #: operators that need to be told names of variables
 _WITH_ARGUMENTS = ("VariableReplacer", "VariableInserter")
