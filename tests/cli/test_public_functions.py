@@ -1,0 +1,87 @@
+"""A command is a public function: the same name, the same options, the same numbers."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+import typer
+from command_line import Run, command_line, complaint
+
+import spanlab
+from spanlab.api.declared import Result, declared, public
+from spanlab.cli.app import command_line as whole_command_line
+from spanlab.cli.command_table import COMMANDS, Commands, _added, _points, _shipped
+
+#: commands with a command for each format, which one function stands for; names that Python has
+FUNCTIONS = {"import": "import_data", "export": "export", "list": "catalogue"}
+#: parameters of public functions
+MOST = 15
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return command_line(tmp_path, monkeypatch, capsys)
+
+
+def every_command() -> list[str]:
+    return [name for name in (*COMMANDS, *_points()) if name != "study"]
+
+
+@pytest.mark.parametrize("name", every_command())
+def test_a_command_is_a_public_function(name: str) -> None:
+    function = getattr(spanlab, FUNCTIONS.get(name, re.sub(r"\W", "_", name)))
+    assert hasattr(function, "__wrapped__"), "declared once, by @public"
+    if name not in ("import", "export"):
+        assert (_shipped(COMMANDS[name]) if name in COMMANDS else _added(_points()[name])) is function
+    assert len(inspect.signature(inspect.unwrap(function)).parameters) <= MOST
+    assert all(one.help for one in declared(inspect.unwrap(function)).values())
+
+
+def test_there_are_at_most_32_commands_at_the_top() -> None:
+    assert len(Commands()) <= 32
+    assert {"status", "monitor", "withdraw", "links", "note"} <= set(Commands("study"))
+    assert whole_command_line() is whole_command_line()
+
+
+def test_json_is_what_python_gets(run: Run) -> None:
+    status, out, _ = run("list", "--timetable", "--json")
+    assert status == 0
+    assert json.loads(out) == spanlab.catalogue(timetable=True).to_dict()
+    assert spanlab.catalogue(timetable=True).to_frame().shape[1] == 4
+
+
+def test_quiet_says_only_what_is_wrong(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "good.yaml").write_text("paradigm: good\nextends: vsr\n", encoding="utf-8")
+    (tmp_path / "bad.yaml").write_text("paradigm: bad\nextends: vsr\ncolour: red\n", encoding="utf-8")
+    assert run("check", "good.yaml", "--quiet") == (0, "", "")
+    assert "unknown key 'colour'" in complaint(*run("check", "good.yaml", "bad.yaml", "--quiet"))
+    found = spanlab.check(["good.yaml", "bad.yaml"])
+    assert "good is fine" in str(found)
+    assert "unknown key 'colour'" in found.wrong[0]
+
+
+def test_what_python_is_told_names_its_parameters() -> None:
+    @public
+    def mine(
+        size: Annotated[int, typer.Option("--how-large", help="how large it is", min=1)] = 1,
+        **more: object,
+    ) -> Result:
+        """Do something.
+
+        Raises
+        ------
+        SpanLabError
+            always
+        """
+        raise spanlab.SpanLabError("--how-large and --other-thing do not go together")
+
+    with pytest.raises(spanlab.SpanLabError, match=r"^size and --other-thing do not go together$"):
+        mine(2)
+    assert "size : how large it is\n" in (mine.__doc__ or "")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'tirals'"):
+        spanlab.replay("vsr", "ideal", tirals=4)  # pyright: ignore[reportCallIssue]
