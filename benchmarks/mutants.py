@@ -25,13 +25,13 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
-from cosmic_ray.ast import get_ast
-from cosmic_ray.mutating import mutate_code
-from cosmic_ray.plugins import get_operator, operator_names
-from coverage import CoverageData
+# statements is a script, and "coverage" is the package of that name, not the benchmark beside this file
+sys.path[0] = str(Path(__file__).resolve().parents[1] / "scripts")
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
-
+from cosmic_ray.ast import get_ast  # noqa: E402
+from cosmic_ray.mutating import mutate_code  # noqa: E402
+from cosmic_ray.plugins import get_operator, operator_names  # noqa: E402
+from coverage import CoverageData  # noqa: E402
 from statements import EXTENSIONS, ROOT, modules, statements  # noqa: E402
 
 #: operators that need to be told names of variables
