@@ -309,25 +309,6 @@ def _go_on(folder: Path) -> int:
         return server.stats()["requests"]
 
 
-@pytest.mark.slow
-def test_sessions_that_have_their_replies_among_the_events_go_on(half: tuple[Path, pd.DataFrame]) -> None:
-    folder, expected = half
-    lines = [line for line in read_transcript(folder) if "reply" in line]
-    assert 20 < len(lines) < 72
-    with (folder / "events.jsonl").open("a") as file:
-        for line in lines:
-            reply = {
-                "event": "reply",
-                "trial": line["trial"],
-                "attempt": line["attempt"],
-                "reply": {"request": line["request"], "reply": line["reply"]},
-            }
-            file.write(json.dumps(reply) + "\n")
-    (folder / TRANSCRIPTS).unlink()
-    assert _go_on(folder) == 72 - len(lines)
-    pd.testing.assert_frame_equal(_table(folder), expected)
-
-
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("cut", [1, 20, 200])
 def test_a_transcript_that_was_cut_off_loses_the_last_line_alone(half: tuple[Path, pd.DataFrame], cut: int) -> None:
