@@ -155,7 +155,7 @@ def _paradigm_checked(source: str | Path, details: bool) -> list[str]:
         [
             _how_long(paradigm),
             *_proportions(paradigm),
-            *prospects(rehearsed(trials).to_pandas(), trials[0].paradigm).sentences(),
+            *prospects(rehearsed(trials).to_pandas(), trials[0].paradigm, paradigm.data).sentences(),
         ]
         if details
         else []

@@ -15,7 +15,7 @@ from .effect import Effect
 from .sensitivity import Sensitivity
 
 _ITEMS = "{} items"
-_CUE_IGNORED = "somebody who ignores every cue and goes by the place of the marker alone"
+_CUE_IGNORED = "somebody who ignores every cue and goes by the stimulus alone"
 _JUDGEMENTS = ("one task", "repetition", "switch")
 _CONGRUENCES = ("congruent", "incongruent")
 _COSTS = (("mixing cost", "one task", "repetition"), ("switch cost", "repetition", "switch"))
@@ -291,7 +291,7 @@ _OURS = (
         title="correct by congruency",
         paradigms=("sts", "sts_congruency"),
         x="congruence",
-        x_title="marker",
+        x_title="stimulus",
         needs=("record_transition", "record_congruent"),
         prepare=transforms.congruences,
         order=_CONGRUENCES,
@@ -299,8 +299,9 @@ _OURS = (
         human=False,
         estimator=Averages(without="cue_ignored", without_label=_CUE_IGNORED),
         method=(
-            "Proportion correct where both tasks have the same answer to the marker (congruent), and where they do not"
-            " (incongruent). Congruency effect: congruent minus incongruent. The first judgement of a run is left out."
+            "Proportion correct where both tasks have the same answer to the stimulus (congruent), and where they do"
+            " not (incongruent). Congruency effect: congruent minus incongruent. The first judgement of a run is left"
+            " out."
         ),
     ),
     Effect(
@@ -308,7 +309,7 @@ _OURS = (
         title="time by congruency",
         paradigms=("sts", "sts_congruency"),
         x="congruence",
-        x_title="marker",
+        x_title="stimulus",
         needs=("record_transition", "record_congruent", "rt_ms"),
         prepare=transforms.timed_congruences,
         estimator=Averages("rt_ms"),
@@ -317,8 +318,8 @@ _OURS = (
         differences=(("congruency effect", "incongruent", "congruent"),),
         human=False,
         method=(
-            "Mean reaction time of correct judgements, where both tasks have the same answer to the marker (congruent),"
-            " and where they do not (incongruent). Congruency effect: incongruent minus congruent."
+            "Mean reaction time of correct judgements, where both tasks have the same answer to the stimulus"
+            " (congruent), and where they do not (incongruent). Congruency effect: incongruent minus congruent."
         ),
     ),
     Effect(
@@ -337,7 +338,7 @@ _OURS = (
         estimator=Averages(without="cue_ignored", without_label=_CUE_IGNORED),
         method=(
             "Proportion correct in runs of one task, and in mixed runs after the same task and after the other, for"
-            " congruent and incongruent markers. Only where tasks have different answers (incongruent) does it take the"
+            " congruent and incongruent stimuli. Only where tasks have different answers (incongruent) does it take the"
             " right task to be right."
         ),
     ),
@@ -358,7 +359,7 @@ _OURS = (
         human=False,
         method=(
             "Mean reaction time of correct judgements, in runs of one task, and in mixed runs after the same task and"
-            " after the other, for congruent and incongruent markers."
+            " after the other, for congruent and incongruent stimuli."
         ),
     ),
     Effect(

@@ -8,6 +8,7 @@ conditions have the same weight. Answerers with different people are compared by
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import combinations
@@ -138,7 +139,10 @@ def _table(
 
 
 def _as_text(value: Hashable) -> str:
-    return value if isinstance(value, str) else f"{value:g}"
+    """A level as it is said: words of the record are JSON text."""
+    if isinstance(value, str):
+        return str(json.loads(value)) if value.startswith('"') else value
+    return f"{value:g}"
 
 
 def _unit(cells: Cells, place: Any) -> str:

@@ -326,12 +326,13 @@ def test_the_last_of_many_combinations_is_compiled_too(tmp_path: Path, monkeypat
 def told_of(name: str, seeds: int = 3) -> Any:
     paradigm = load_paradigm(name)
     trials = [compile_trial(paradigm, levels, seed) for levels in paradigm.combinations() for seed in range(seeds)]
-    return prospects(rehearsed(trials).to_pandas(), paradigm.name)
+    return prospects(rehearsed(trials).to_pandas(), paradigm.name, paradigm.data)
 
 
 #: Paradigms with a factor that no effect shows: the share of congruent markers, how different the
 #: other pattern is, the direction of recall.
 UNNAMED = ("sts_congruency", "delayed_match", "digit_span", "corsi")
+UNNAMED += ("axcpt", "retro_cue", "task_switching", "keep_track", "two_lists", "flanker")
 
 
 @pytest.mark.sampled(3)
@@ -342,13 +343,10 @@ def test_the_figures_foretold_are_those_of_the_registry(name: str) -> None:
     told = told_of(name)
     documented = {effect.name for effect in EFFECTS if name in effect.paradigms}
     assert documented <= {*told.figures}
-    unnamed = {"conditions"} if name in UNNAMED else set()
-    unnamed |= {"error_distribution", "roc", "zroc"}
-    assert {*told.figures, *told.lacking, *told.why} == {
-        *(effect.name for effect in EFFECTS),
-        "reaction_time",
-        "load",
-    } | unnamed
+    assert ("conditions" in told.figures) == (name in UNNAMED)
+    others = {"conditions", "error_distribution", "reaction_time", "load"}
+    assert {*told.figures, *told.why} <= {*(effect.name for effect in EFFECTS), *others}
+    assert not {*told.figures} & {*told.why}
 
 
 @pytest.mark.slow
@@ -371,7 +369,9 @@ def test_the_figures_foretold_are_those_that_a_session_has(name: str, tmp_path: 
 
 
 @pytest.mark.slow
-def test_check_says_which_figures_there_will_be_and_what_the_others_lack(run: Run, tmp_path: Path) -> None:
+def test_check_says_which_figures_there_will_be_and_nothing_of_those_that_do_not_concern_it(
+    run: Run, tmp_path: Path
+) -> None:
     probe = "- {phase: probe, show: {blank: {}}, ask: {choice: {options: 9}, answer: 0}, record: {serial_position: 1}}"
     (tmp_path / "small.yaml").write_text(text(probe, factors="list_length: [2, 3]"), encoding="utf-8")
     status, out, _ = run("check", "small.yaml")
@@ -381,7 +381,9 @@ def test_check_says_which_figures_there_will_be_and_what_the_others_lack(run: Ru
     ), "a correct file says one line"
     out = run("check", "small.yaml", "--details")[1]
     assert max(map(len, out.splitlines())) <= 80
-    assert "no set_size, capacity, sensitivity, forced_choice: the trials have no set_size" in " ".join(out.split())
+    assert "cognitive_load" not in out
+    assert "no set_size" not in out
+    assert "no primacy_recency, recall_errors: no answers that this figure can use" in " ".join(out.split())
     (tmp_path / "small.yaml").write_text(
         text(probe, factors="list_length: [2, 3]", more="set_size: =list_length"), encoding="utf-8"
     )

@@ -5,9 +5,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from openpyxl import Workbook
 from paradigm_texts import PROBE, load, text
@@ -16,13 +20,17 @@ from session_tools import Saying, take
 
 from spanlab.agents.base import Response
 from spanlab.agents.registry import make_agent
-from spanlab.analysis.data.columns import varied
+from spanlab.analysis.data.coding import decoded
+from spanlab.analysis.data.columns import Declared, varied
 from spanlab.analysis.data.loading import load as load_data
+from spanlab.analysis.data.scoring import Scored, score_table
 from spanlab.analysis.effects.conditions import conditions_effect
+from spanlab.analysis.effects.trends import trends
 from spanlab.analysis.stats.mixed_model import sort_cells
 from spanlab.core.errors import ParadigmError
 from spanlab.paradigms import Paradigm, compile_trial, load_paradigm, plan_session
 from spanlab.sessions import read_responses, reopen
+from spanlab.sessions.trial_log import rehearsed
 
 SWITCHING = """
 factors: {kind: {new: 1, old: 2}, delay: [9, 1]}
@@ -240,3 +248,55 @@ def test_a_table_may_be_a_workbook(tmp_path: Path) -> None:
 def test_tables_that_are_none_are_told_with_their_line(tmp_path: Path, content: str, name: str, says: str) -> None:
     with pytest.raises(ParadigmError, match=re.escape(says)):
         with_items(tmp_path, content, name)
+
+
+# -- what the literature expects is found ----------------------------------------------------------
+
+
+def twelve_people(name: str, share: Callable[[Mapping[str, Any]], float]) -> Scored:
+    """The answers of twelve people to a session each, right as often as is planted in a row."""
+    paradigm, random, tables = load_paradigm(name), np.random.RandomState(1), []
+    for number in range(12):
+        trials = [one.compile(paradigm, "corrected") for one in plan_session(paradigm, number)]
+        table = rehearsed(trials).to_pandas()
+        plain = table.assign(**{one: decoded(table[one]) for one in table if one.startswith(("factor_", "record_"))})
+        shares = [share(row) for row in plain.to_dict("records")]
+        right = pd.Series(random.random_sample(len(table)) < shares, table.index).astype("boolean")
+        tables.append(
+            table.assign(
+                session=f"s{number}",
+                participant=f"P{number}",
+                agent_kind="participant",
+                agent="participant",
+                correct=right.where(table["correct"].notna()),
+            )
+        )
+    scored = score_table(pd.concat(tables, ignore_index=True))
+    return replace(scored, declared={name: Declared.read(paradigm.data)})
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "shares", "larger", "smaller"),
+    [
+        ("axcpt", "factor_trial_type", {"AX": 0.95, "AY": 0.75, "BX": 0.8, "BY": 0.97}, "BY", "AY"),
+        ("retro_cue", "factor_cue", {"valid": 0.9, "neutral": 0.75}, "valid", "neutral"),
+        ("two_lists", "factor_probe_kind", {"positive": 0.9, "intrusion": 0.75, "new": 0.97}, "new", "intrusion"),
+        (
+            "flanker",
+            "factor_flankers",
+            {"congruent": 1, "neutral": 0.95, "incongruent": 0.8},
+            "congruent",
+            "incongruent",
+        ),
+        ("task_switching", "record_transition", {"start": 0.9, "repeat": 0.95, "switch": 0.85}, "repeat", "switch"),
+    ],
+)
+def test_what_is_planted_is_found(name: str, column: str, shares: dict[str, float], larger: str, smaller: str) -> None:
+    scored = twelve_people(name, lambda row: shares[row[column]])
+    effect = conditions_effect(scored.parts[name], name, along=column)
+    rows = {str(row["contrast"]): row for row in trends(effect, scored, name).to_dict("records")}
+    sign = 1 if f"{larger} minus {smaller}" in rows else -1
+    row = rows[f"{larger} minus {smaller}" if sign > 0 else f"{smaller} minus {larger}"]
+    planted = sign * (shares[larger] - shares[smaller])
+    assert row["low"] < planted < row["high"]
+    assert row["p"] < 0.001
