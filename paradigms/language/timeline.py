@@ -533,6 +533,8 @@ def _total(displays: tuple[Display, ...]) -> float | None:
     return total
 
 
+#: keys that are looked for beside a part of a step, and stand within it
+_WITHIN: dict[str, Mapping[str, str]] = {"show": DISPLAY_KEYS, "ask": ASK_KEYS}
 FLOW_KEYS = ("for", "when", "else", "repeat", "do")
 
 _NAME = r"[A-Za-z][A-Za-z0-9_]*"
@@ -640,7 +642,9 @@ def _read_item(reader: Reader, value: Any, path: YamlPath, variables: frozenset[
         return NodeList([])
     for key in value:
         if key not in FLOW_KEYS and key not in STEP_KEYS:
-            reader.report((*path, key), f"unknown key '{key}'{nearest(key, (*FLOW_KEYS, *STEP_KEYS))}")
+            within = next((part for part, keys in _WITHIN.items() if key in keys), "")
+            way = f": it stands within '{within}'" if within else nearest(key, (*FLOW_KEYS, *STEP_KEYS))
+            reader.report((*path, key), f"unknown key '{key}'{way}")
     inner = variables
     names: tuple[str, ...] = ()
     items = None

@@ -26,6 +26,7 @@ from spanlab.analysis.data.loading import load as load_data
 from spanlab.analysis.data.scoring import Scored, score_table
 from spanlab.analysis.effects.conditions import conditions_effect
 from spanlab.analysis.effects.trends import trends
+from spanlab.analysis.stats.likeness import likeness
 from spanlab.analysis.stats.mixed_model import sort_cells
 from spanlab.core.errors import ParadigmError
 from spanlab.paradigms import Paradigm, compile_trial, load_paradigm, plan_session
@@ -300,3 +301,10 @@ def test_what_is_planted_is_found(name: str, column: str, shares: dict[str, floa
     planted = sign * (shares[larger] - shares[smaller])
     assert row["low"] < planted < row["high"]
     assert row["p"] < 0.001
+
+
+def test_levels_in_words_are_told_without_the_quotes_of_the_record() -> None:
+    scored = twelve_people("flanker", lambda row: 0.8)
+    contrasts = likeness(scored.parts["flanker"], "flanker", "factor_flankers")["contrast"]
+    assert any("incongruent minus congruent" in text for text in contrasts)
+    assert not any('"' in text for text in contrasts)

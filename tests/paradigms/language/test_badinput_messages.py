@@ -44,6 +44,7 @@ UNKNOWN_KEYS = [
     one(PROBE, "small.yaml:7 a [b]: unknown key 'a [b]'", more="'a [b]': 3"),
     one(PROBE, "small.yaml:7 1: unknown key '1'", more="1: 3"),
     one(PROBE, "small.yaml:7 source > studdy: unknown key 'studdy'; did you mean 'study'?", more="source: {studdy: x}"),
+    one("- {phase: p, show: {blank: {}}, ms: 500}\n" + PROBE, "small.yaml:6 timeline step 1 > ms: unknown key 'ms': it stands within 'show'"),
     one(PROBE, "small.yaml:7 practice > at_least: unknown key 'at_least'; did you mean 'at_most'?", more="practice: {trials: 2, at_least: 3}"),
     one(PROBE, "small.yaml:7 practice > pass_: unknown key 'pass_'; did you mean 'pass'?", more="practice: {trials: 2, pass_: 0.5}"),
     one(PROBE, "small.yaml:9 designs > human > repetition: unknown key 'repetition'; did you mean 'repetitions'?", more="designs:\n  human:\n    repetition: 3"),
