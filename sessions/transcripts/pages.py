@@ -222,7 +222,6 @@ def _conversation(read: Transcript, talk: Talk) -> dict[str, Any]:
             if talk.past
             else ""
         ),
-        "kept": any(turn.sent for turn in talk.turns),
         # within a script: nothing of it may end that
         "raw": (
             json.dumps(raw, ensure_ascii=False)

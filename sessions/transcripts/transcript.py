@@ -360,10 +360,10 @@ def _turn(line: Mapping[str, Any], drawn: _Drawer, earlier: bool, following: Map
     following : the next reply, if any
     """
     ask = int(line.get("ask", 0))
-    added = tuple(_sent_message(message, drawn) for message in line.get("sent", []))
+    added = tuple(_sent_message(message, drawn) for message in line["sent"])
     # without what the model sees of its reply before this one
     sent = added[1:] if earlier and added and added[0].role == "assistant" else added
-    after = following["sent"][0] if following is not None and following.get("sent") else None
+    after = following["sent"][0] if following is not None and following["sent"] else None
     visible = (
         "\n\n".join(part.get("text", "") for part in after["parts"])
         if after is not None and after["role"] == "assistant"
