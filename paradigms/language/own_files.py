@@ -71,8 +71,10 @@ def with_table(data: Mapping[str, Any], folder: Path, report: Report) -> Mapping
     """The content of a paradigm with the rows of its table of conditions (``draw: {table:
     conditions.csv}``): a factor of their numbers, and a draw for each column."""
     draw, factors = data.get("draw"), data.get("factors") or {}
-    name = draw.get(TABLE) if isinstance(draw, dict) else None
-    if not isinstance(name, str) or is_expression(name) or not isinstance(factors, dict):
+    if not isinstance(draw, dict) or not isinstance(factors, dict):
+        return data
+    name = draw.get(TABLE)
+    if not isinstance(name, str) or is_expression(name):
         return data
     try:
         if ".." in Path(name).parts or Path(name).is_absolute() or "\\" in name:
