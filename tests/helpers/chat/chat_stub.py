@@ -220,7 +220,7 @@ class Connection(asyncio.Protocol):
                     await asyncio.sleep(0.05)
             case "big":
                 self._behaviour.answered[hashlib.sha256(body).digest()] += 1
-                self._finish(200, completion("m" + " " * 10_000_000, "", 1))
+                self._finish(200, completion("m" + " " * 7_000_000, "", 1))
 
     def _finish(self, status: int, body: bytes, headers: str = "") -> None:
         self._send(status, body, headers)
