@@ -13,7 +13,8 @@ from typing_extensions import Unpack
 
 from ..core.errors import SpanLabError
 from .declared import PathLike, Paths, Result, Words, paths, public, words
-from .options import Settings, Treatment, care_given, parse_prices, watcher
+from .machines import prices_of
+from .options import Settings, Treatment, care_given, watcher
 
 if TYPE_CHECKING:
     from ..analysis.model_vs_human.choice_bits import ChoiceBits
@@ -59,7 +60,7 @@ def score_choices(
     from ..sessions.run import make_machine
 
     names, sessions = list(dict.fromkeys(words(agent))), list(dict.fromkeys(paths(session)))
-    limits, prices = care_given(options), parse_prices(options.get("price"), names)
+    limits, prices = care_given(options), prices_of(options.get("price"), names)
     watching = watcher()
     # people remember their trials
     settings = {"conversation": "session", **(options.get("chat") or {})}

@@ -403,13 +403,13 @@ def _drawn(name: str, paradigm: str, sessions: Sequence[Path], widths_mm: Mappin
     page; empty where these sessions do not have it."""
     from ..analysis.figures.charts import Sheet, draw, held
     from ..sessions.record.reader import read_session
-    from .python import figure
+    from .analysing import figure
 
     chosen = [folder for folder in sessions if read_session(folder)["paradigm"] == paradigm]
     if not chosen:
         return ""
     try:
-        drawn = figure(name, chosen, paradigm=paradigm)
+        drawn = figure(name, chosen, paradigm=paradigm).drawing
         drawings = {
             screen: held(draw(drawn.spec, drawn.agents, Sheet(width_mm=width_mm)))
             for screen, width_mm in widths_mm.items()

@@ -273,11 +273,11 @@ def replay(
         raise SpanLabError(_FOR_MODULES)
     watching = watcher(options.get("say"))
     values: dict[str, Any] = {"chat": options.get("chat") or {}, "care": care_given(options)}
-    prices = _prices(options.get("price"), names)
+    prices = prices_of(options.get("price"), names)
     # All of them before the first begins: a slip in the last name shows at once, and what all of
     # them will cost.
     prepared: list[Prepared] = []
-    seeds = [*seed] if isinstance(seed, list | tuple) else [seed]
+    seeds: list[int | None] = [seed] if seed is None or isinstance(seed, int) else [*seed]
     for chosen, taker in product([choose(seed=one) for one in seeds], takers):
         if isinstance(taker, str):
             of_it = {name: {**values, "price": prices.get(taker)}[name] for name in options_of(taker)}
@@ -303,7 +303,7 @@ def _set_alone(given: set[str]) -> None:
         raise SpanLabError(f"the set file already says this: leave out {spelt}")
 
 
-def _prices(price: Any, names: Sequence[str]) -> dict[str, Any]:
+def prices_of(price: Any, names: Sequence[str]) -> dict[str, Any]:
     """What a million tokens of each agent cost; what Python gives is checked by the agent."""
     if price is None:
         return {}
@@ -470,7 +470,7 @@ def resume(
         given = _made_in_python(agent, opened, options)
     else:
         _refuse_options({**options, "retry_failed": retry_failed}, [spec])
-    values = {"care": care_given(options, before), "price": _prices(options.get("price"), [spec]).get(spec)}
+    values = {"care": care_given(options, before), "price": prices_of(options.get("price"), [spec]).get(spec)}
     opened, taker = agent_again(opened, values, watching.say, triggers or "", screen, given=given)
     own = given is not None and not isinstance(agent, str)
     span = carry_out(opened, taker, watching, fresh=False, retry_failed=retry_failed, given=own)

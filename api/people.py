@@ -211,7 +211,7 @@ def run(
         "buttons": options.get("buttons", ""),
         **({} if options.get("font") is None else {"font": str(options.get("font"))}),
     }
-    looks: dict[str, Any] = {name: options[name] for name in ("theme", "palette") if name in options}
+    looks: dict[str, Any] = {name: options.get(name) for name in ("theme", "palette") if name in options}
     if "refractory" in options:
         looks["refractory"] = read_refractory(options["refractory"])
     of_paradigms = {"set": levels, "seed": seed, "trials": trials, "paired_with": paired_with, "design": design}

@@ -49,7 +49,8 @@ def as_command(function: Callable[..., Any]) -> Callable[..., None]:
         show(function(**given), as_json=as_json, quiet=quiet)
 
     parameters = [parameter("_context", typer.Context)]
-    parameters += [parameter(name, Annotated[_typed(one), one.info], _default(one)) for name, one in options.items()]
+    for name, one in options.items():
+        parameters.append(parameter(name, Annotated[_typed(one), one.info], _default(one)))
     if finds:
         parameters += [parameter("_json", JSON, False), parameter("_quiet", QUIET, False)]
     command.__dict__["__signature__"] = Signature(parameters)
