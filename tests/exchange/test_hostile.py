@@ -102,7 +102,7 @@ def test_a_full_disk_leaves_nothing_half(tmp_path: Path, run: Run, what: str) ->
     shutil.copytree(GOLDEN / "vsr-p01-s3", session)
     assert run("export", "bids", session, "set")[0] == 0
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path.name != ".lock"}
-    arguments = ("import", "bids", "set", "-o", "back") if what == "import" else ("export", what, "data", "out")
+    arguments = ("import", "table", "set", "-o", "back.csv") if what == "import" else ("export", what, "data", "out")
     done = spanlab(*arguments, cwd=tmp_path, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000)))
     assert "Traceback" not in done.stderr
     assert done.returncode == 1
@@ -111,7 +111,7 @@ def test_a_full_disk_leaves_nothing_half(tmp_path: Path, run: Run, what: str) ->
         path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path.name != ".lock"
     } == before
     assert not (tmp_path / "out").exists()
-    assert not (tmp_path / "back").exists()
+    assert not (tmp_path / "back.csv").exists()
 
 
 @pytest.mark.slow
@@ -131,30 +131,12 @@ def test_a_disk_that_is_read_only_is_read_and_never_written(tmp_path: Path, run:
         for name in FORMATS:
             assert run("export", name, disk, f"out-{name}")[0] == 0
             assert "Read-only file system" in complaint(*run("export", name, disk, disk / f"out-{name}"))
-        assert "Read-only file system" in complaint(*run("import", "bids", "out-bids", "-o", disk / "back"))
+        assert "Read-only file system" in complaint(*run("import", "table", "out-bids", "-o", disk / "back.csv"))
         assert "Read-only file system" in complaint(
             *run("replay", "vsr", "--agent", "chance", "--trials", "2", "--data", disk / "data")
         )
     finally:
         subprocess.run(["umount", disk], check=True)
-
-
-@pytest.mark.slow
-def test_two_imports_at_once_make_each_session_once(tmp_path: Path, run: Run) -> None:
-    """The second waits for the first, and finds what it has made; a name that is taken meanwhile is
-    not overwritten."""
-    assert run("export", "bids", GOLDEN / "vsr-ideal-s11", "set")[0] == 0
-    command = [sys.executable, "-m", "spanlab", "import", "bids", "set", "-o", "data"]
-    running = [
-        subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for _ in range(2)
-    ]
-    said = sorted(process.communicate() for process in running)
-    assert said == [
-        ("data/vsr-ideal-s11: 10 answered items\n", ""),
-        ("data/vsr-ideal-s11: it was imported before\n", ""),
-    ]
-    assert [path.name for path in (tmp_path / "data").iterdir()] == ["vsr-ideal-s11"]
 
 
 def test_a_name_that_is_taken_in_the_meantime_is_not_overwritten(tmp_path: Path) -> None:
@@ -171,14 +153,12 @@ def test_a_name_that_is_taken_in_the_meantime_is_not_overwritten(tmp_path: Path)
 
 @pytest.mark.slow
 def test_several_writers_in_one_data_folder_lose_nothing(tmp_path: Path, run: Run) -> None:
-    """Five programs at once: three take the same session, two import the same data set."""
+    """Three programs at once take the same session."""
     for name in ("vsr-p01-s3", "cd-chance-s12"):
         shutil.copytree(GOLDEN / name, tmp_path / "data" / name)
-    assert run("export", "bids", GOLDEN / "vsr-ideal-s11", "set")[0] == 0
     replay = ("replay", "vsr", "--agent", "chance", "--trials", "20", "--data", "data")
     lines = [
         *[replay] * 3,
-        *[("import", "bids", "set", "-o", "data")] * 2,
     ]
     command = [sys.executable, "-m", "spanlab"]
     environment = {**os.environ, **one_thread()}
@@ -206,7 +186,5 @@ def test_several_writers_in_one_data_folder_lose_nothing(tmp_path: Path, run: Ru
     ]
     assert all(table.equals(tables[0]) for table in tables)
     assert all(read_session(folder)["session"] == folder.name for folder in folders)
-    imported = [folder for folder in folders if folder.name.startswith("vsr-ideal-s11")]
-    assert [folder.name for folder in imported] == ["vsr-ideal-s11"], "the second import finds what the first has made"
     assert all(len(read_responses(folder)) == len(read_responses(GOLDEN / "vsr-ideal-s11")) for folder in imported)
     assert not [path for path in (tmp_path / "data").iterdir() if path.name.startswith(".")]
