@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 FORM = 1
 UNKNOWN = "people's spread unknown: no verdict"
 UNREAD = "too many replies could not be read: no verdict"
+BLUNT = "the margin does not tell these from guessing: no verdict"
+#: What stands in the place of a verdict.
+NO_VERDICTS = (UNKNOWN, UNREAD, BLUNT)
 _WORDS = {"within the margin": "same", "beyond the margin": "differs", "undecided": "undecided"}
 #: kinds of agents that stand for people
 _PEOPLE = frozenset({"participant", "simulated"})
@@ -92,8 +95,22 @@ def _beside(effect: Effect, agent: Answerer, other: Answerer) -> dict[str, Any] 
             "low": _number(low * scale),
             "high": _number(high * scale),
         },
-        "verdict": judge(effect, mine, theirs) if isinstance(theirs, Contrast) else UNKNOWN,
+        "verdict": _verdict(effect, mine, theirs, _of_guessing(effect, agent, mine_at)),
     }
+
+
+def _verdict(effect: Effect, mine: Contrast, theirs: Contrast | float, guessing: float) -> str:
+    """Return the verdict, or why there is none."""
+    if not isinstance(theirs, Contrast):
+        return UNKNOWN
+    blunt = abs(guessing - theirs.value) * effect.scale <= effect.margin
+    return BLUNT if blunt else judge(effect, mine, theirs)
+
+
+def _of_guessing(effect: Effect, agent: Answerer, places: Sequence[Place]) -> float:
+    """Return the effect of somebody who guesses; NaN where nobody knows."""
+    guessing = value_of(effect, replace(agent, means=agent.chance, weighted=_weighted(agent.chance)), places)
+    return float(guessing) if isinstance(guessing, float) else math.nan
 
 
 def _difference_ends(agent: Contrast, other: Contrast | float) -> tuple[float, float]:
@@ -418,17 +435,6 @@ def published_cards(suite: Suite) -> Iterator[dict[str, Any]]:
             "sessions": [], "source": "Gong, Wan and Wang (2024): published answers, block by block", "not_taken": reasons, "people": None,  # noqa: E501
             "trials": blocks, "comparable": blocks, "effects": effects, "curves": pictures,
         }  # fmt: skip
-
-
-def tally(card: Mapping[str, Any]) -> str:
-    """Say how many effects are the same, differ, are undecided or have no verdict, against raw
-    answers of people or of published models."""
-    words = [beside["verdict"] for effect in card["effects"] for beside in effect["against"][:1]]
-    same, differ, undecided = (words.count(word) for word in ("same", "differs", "undecided"))
-    return (
-        f"{len(words)} effects: {same} same, {differ} differ, {undecided} undecided,"
-        f" {words.count(UNKNOWN) + words.count(UNREAD)} without a verdict"
-    )
 
 
 def read_card(path: Path) -> dict[str, Any]:

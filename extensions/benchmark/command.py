@@ -70,7 +70,7 @@ def benchmark(
     ] = False,
 ) -> Result:
     """Give an agent the benchmark, and write its card."""
-    from .card import card_of, tally
+    from .card import card_of
     from .drawing import write_card
     from .running import Plan, agent_at
     from .suite import read_suite
@@ -98,7 +98,7 @@ def benchmark(
     card = card_of(chosen, sessions, own, plan.refused, accept_unread)
     found.tables = {"effects": card["effects"]}
     found.files = [Path(file) for file in write_card(card, place or sessions)]
-    found.lines += [*shown(card), tally(card), *map(str, found.files)]
+    found.lines += [*shown(card), *map(str, found.files)]
     return found
 
 

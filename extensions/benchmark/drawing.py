@@ -11,7 +11,7 @@ from typing import Any
 
 from spanlab.core import SpanLabError, __version__, write_json, write_whole
 
-from .card import UNKNOWN, UNREAD, tally
+from .card import NO_VERDICTS, UNKNOWN
 
 _WIDTH = 920
 _ROW = 24
@@ -87,7 +87,6 @@ def page(cards: Sequence[Mapping[str, Any]]) -> str:
         pictures=[picture(card) for card in cards],
         css=css,
         version=__version__,
-        tally=tally,
         number=_number,
         interval=_interval,
         bounds=bounds,
@@ -164,7 +163,7 @@ def _head(card: Mapping[str, Any]) -> list[str]:
         _text(
             28,
             81,
-            tally(card) + (f" · wordings: {', '.join(card['wordings'])}" if "wordings" in card else ""),
+            f"wordings: {', '.join(card['wordings'])}" if "wordings" in card else "",
             "bc-soft",
         ),
     ]
@@ -286,7 +285,7 @@ def _effect(effect: Mapping[str, Any], y: float) -> list[str]:
     if effect.get("unread"):
         parts.append(_text(470, middle + 16, bounds(effect).removeprefix("; "), "bc-soft", 9.5))
     if beside is not None:
-        verdict = "no verdict" if beside["verdict"] in (UNKNOWN, UNREAD) else beside["verdict"]
+        verdict = "no verdict" if beside["verdict"] in NO_VERDICTS else beside["verdict"]
         parts += [
             _text(
                 640,

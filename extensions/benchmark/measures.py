@@ -46,6 +46,7 @@ class Answerer:
     unit : what they are
     guessed : of each condition in which replies could not be read, the mean if each of these were a
         guess; empty where nobody knows
+    chance : of each condition, the mean of somebody who guesses; empty where nobody knows
     """
 
     name: str
@@ -57,6 +58,7 @@ class Answerer:
     n: int = 0
     unit: str = ""
     guessed: Mapping[Place, float] = field(default_factory=dict)
+    chance: Mapping[Place, float] = field(default_factory=dict)
 
 
 def columns_of(paradigm: str) -> tuple[str, ...]:
@@ -159,7 +161,8 @@ def of_answers(
     means = {place: cells.mean(at) for place, at in places.items()}
     units = weighted([*places], np.full(len(places), 1 / len(places))).n
     chance = {place: float(cells.chance[at]) for place, at in places.items()}
-    return Answerer(name, by, weighted, means, True, counts, units, cells.unit[first], _guessed(means, counts, chance))
+    guessed = _guessed(means, counts, chance)
+    return Answerer(name, by, weighted, means, True, counts, units, cells.unit[first], guessed, chance)
 
 
 def _guessed(

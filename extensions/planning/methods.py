@@ -436,10 +436,10 @@ def scores_and_tests(effects: Sequence[tuple[str, str]], margins: Sequence[Margi
             " standard errors and intervals are participants where an answerer is several people, sessions where a"
             " machine has taken several, and trials otherwise; where several took the same trials, what these add to"
             " the variance is added (Cameron, Gelbach, & Miller, 2011). 95% intervals of shares are score intervals"
-            " (Wilson, 1927) for as many independent answers as have the variance between units, with Student's t for their"
-            " number, and with a wider end towards one half, where the spread of people is larger; binomial ones with"
-            " mid-p (Lancaster, 1961) where each unit is right or wrong, and exact ones (Clopper & Pearson, 1934) where"
-            " all are alike. Those of other means are Student's."
+            " (Wilson, 1927) for as many independent answers as have the variance between units, with Student's t for"
+            " their number, and with a wider end towards one half, where the spread of people is larger; binomial ones"
+            " with mid-p (Lancaster, 1961) where each unit is right or wrong, and exact ones (Clopper & Pearson, 1934)"
+            " where all are alike. Those of other means are Student's."
         ),
         "",
         (
