@@ -1,11 +1,9 @@
+from .at_once import BatchAgent as BatchAgent
+from .at_once import ConcurrentAgent as ConcurrentAgent
 from .base import Agent as Agent
 from .base import AgentKind as AgentKind
 from .base import AgentOptions as AgentOptions
-from .base import BatchAgent as BatchAgent
-from .base import ConcurrentAgent as ConcurrentAgent
-from .base import Cost as Cost
 from .base import Episode as Episode
-from .base import Ledger as Ledger
 from .base import Outlook as Outlook
 from .base import Response as Response
 from .base import Shown as Shown
@@ -13,6 +11,8 @@ from .base import TrialContext as TrialContext
 from .interruptions import Abandoned as Abandoned
 from .interruptions import TrialCut as TrialCut
 from .oracles import Observer as Observer
+from .payments import Cost as Cost
+from .payments import Ledger as Ledger
 from .recorded import Published as Published
 from .registry import AGENTS as AGENTS
 from .registry import make_agent as make_agent

@@ -6,12 +6,9 @@ percepts and nothing else."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypedDict
-
-import numpy as np
 
 from ..core.agent_kinds import AgentKind
 from ..core.errors import SpanLabError
@@ -27,9 +24,10 @@ from ..paradigms import (
     WorkedExample,
 )
 from ..stimuli import Stimulus
+from .payments import Cost, Journal, Ledger
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    pass
 
 Outcome = Literal["answered", "omitted", "invalid"]
 
@@ -138,39 +136,6 @@ class SettingRules:
     anew: frozenset[str] = frozenset()
 
 
-class Journal(Protocol):
-    """Store of the replies that an episode has paid for, by trial; each is on disk before it is
-    used."""
-
-    def replies(self) -> Sequence[Mapping[str, Any]]:
-        """Return what earlier attempts at the trial have kept, in order."""
-        ...
-
-    def begun(self, line: Mapping[str, Any]) -> None:
-        """Note, without waiting, that a request leaves."""
-
-    def gone(self, line: Mapping[str, Any]) -> None:
-        """Note, without waiting, that all of a request has left."""
-
-    def refused(self, line: Mapping[str, Any]) -> None:
-        """Note, without waiting, that the server refused a request that had left: nobody pays for
-        it."""
-
-    def lost(self, line: Mapping[str, Any]) -> None:
-        """Note, without waiting, that a request that had left came to nothing, although a reply may
-        have been under way, which has to be paid for."""
-
-    def unsent(self, line: Mapping[str, Any]) -> None:
-        """Note, without waiting, that a request could not leave."""
-
-    async def keep(self, line: Mapping[str, Any]) -> None:
-        """Keep a reply; it is on the disk when this returns."""
-
-    def note(self, event: Mapping[str, Any]) -> None:
-        """Note something that happened: a ``note``, or an event that a package declares
-        (``{"event": "its name", ...}``)."""
-
-
 class Episode(ABC):
     """An agent in one trial: made fresh for it, and gone after it.
 
@@ -234,20 +199,6 @@ class AgentOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
-    """Requests, tokens and money that a session takes.
-
-    Parameters
-    ----------
-    numbers : for the record; fit for JSON
-    sentence : the same in words, for whoever runs the session
-    """
-
-    numbers: Mapping[str, Any]
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True)
 class Rehearsal:
     """One kind of trial of a session that is going to begin.
 
@@ -301,36 +252,6 @@ class Outlook(Protocol):
     @property
     def rounds(self) -> int:
         """The largest number of rounds of practice."""
-        ...
-
-
-class Ledger(Protocol):
-    """Account of an agent's requests, from the record of a session, all parts of the session
-    together."""
-
-    @property
-    def folder(self) -> Path:
-        """The folder of the session."""
-        ...
-
-    @property
-    def info(self) -> Mapping[str, Any]:
-        """The content of ``session.json``."""
-        ...
-
-    @property
-    def lines(self) -> Sequence[Mapping[str, Any]]:
-        """The lines of the agent's :class:`Journal`, in order."""
-        ...
-
-    @property
-    def replies(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
-        """The lines that keep a reply, by trial."""
-        ...
-
-    @property
-    def failed(self) -> Mapping[str, str]:
-        """The trials that could not be had, each with the reason."""
         ...
 
 
@@ -496,62 +417,3 @@ class Agent(ABC):
 
     def close(self) -> None:
         """Let go of everything else, afterwards."""
-
-
-#: Takes the hidden states of one trial of a batch: its number in the batch, and float32 (steps that
-#: machines see, units).
-KeepStates = Callable[[int, "np.ndarray"], None]
-
-
-class BatchAgent(Agent):
-    """An agent that is fast in batches."""
-
-    #: how many trials one batch should have
-    batch_size: int = 128
-
-    @abstractmethod
-    def answer(
-        self, contexts: Sequence[TrialContext], trials: Sequence[Sequence[Percept]], keep: KeepStates | None = None
-    ) -> list[list[Response | None]]:
-        """Answer many trials at once: for every trial one entry per percept, a Response exactly
-        where it asks. It has to be equal to stepping.
-
-        Parameters
-        ----------
-        keep : takes the hidden states of each trial; for agents with :attr:`hidden_units` alone
-        """
-
-    @property
-    def hidden_units(self) -> int:
-        """Number of units of its hidden states; 0 when it has none to keep."""
-        return 0
-
-
-class ConcurrentAgent(Agent):
-    """An agent that may have several trials under way in one event loop."""
-
-    practises: bool = False  #: whether it takes the paradigm's practice first, and is told how it did, as people are
-    #: whether it remembers, within a block, the trials before: then these are taken one after the
-    #: other, and those of an earlier part are gone through again
-    remembers: bool = False
-    examples: int = 0  #: how many worked examples it is shown before a trial
-
-    def tell(self, sentence: str) -> None:
-        """Tell it something around practice, which it hears before its next trial: what a person
-        reads on a page."""
-
-    @abstractmethod
-    def slot(self) -> AbstractAsyncContextManager[None]:
-        """A place for one trial under way; entering it waits until there is one."""
-
-    def stop(self, why: str) -> None:
-        """Begin nothing new from now on: what is under way ends, and an episode that wants more
-        gets a :class:`Stopped`."""
-
-    def recorded_in(self, folder: Path, say: Callable[[str], None]) -> None:
-        """Know, before the session begins or goes on, the folder of its record, and who hears what
-        happens meanwhile."""
-
-    def status_line(self) -> str:
-        """Return the progress in a few words, for the line that shows progress."""
-        return ""

@@ -1,11 +1,9 @@
 from .compile import DEFAULT_INTERVAL_MS as DEFAULT_INTERVAL_MS
-from .compile import GivenDrawError as GivenDrawError
 from .compile import PlannedTrial as PlannedTrial
 from .compile import compile_trial as compile_trial
 from .compile import draw_all as draw_all
 from .compile import drawn_names as drawn_names
 from .compile import drawn_values as drawn_values
-from .compile import is_random as is_random
 from .compile import network_tasks as network_tasks
 from .compile import one_of_each as one_of_each
 from .compile import resolve_levels as resolve_levels
@@ -14,6 +12,8 @@ from .design import plan_dataset as plan_dataset
 from .design import plan_practice as plan_practice
 from .design import plan_session as plan_session
 from .design import session_design as session_design
+from .given import GivenDrawError as GivenDrawError
+from .given import is_random as is_random
 from .identity import MAX_MASTER_SEED as MAX_MASTER_SEED
 from .identity import digest as digest
 from .identity import stream as stream

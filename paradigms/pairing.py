@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..core.errors import SpanLabError
-from .compile import GivenDrawError, PlannedTrial, compile_trial, draw_all, is_random, resolve_levels
+from .compile import PlannedTrial, compile_trial, draw_all, resolve_levels
+from .given import GivenDrawError, is_random
 from .identity import canonical, trial_seed
 from .language.diagnostics import listed
 from .paradigm import Generator, Paradigm, same_level

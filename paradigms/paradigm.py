@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from keyword import iskeyword
 from pathlib import Path
@@ -37,15 +39,23 @@ from .library import locate, resolve
 from .network_view import NetworkView
 from .samplers import SAMPLERS, Sampler
 from .translation import mistranslated
-from .trial import CompiledTrials
+from .trial import Trial
 from .triggers import Triggers, misplaced
 
 Generator = Literal["corrected", "published"]
+
+
 GENERATORS: tuple[Generator, ...] = ("corrected", "published")
+
+
 #: factors that are columns of the record by themselves
 COLUMN_FACTORS = ("set_size", "list_length", "retention_steps")
+
+
 #: in instructions: whether it is a person who reads them
 FOR_PEOPLE = "for_people"
+
+
 _RESERVED = (*COUNTERS, "generator", FOR_PEOPLE, *FUNCTIONS, *LITERALS)
 
 
@@ -73,6 +83,52 @@ class Draw:
     name: str
     sampler: ComponentSpec[Sampler] | None
     value: Template | None
+
+
+#: how many trials a paradigm keeps; the largest sessions of people have fewer
+KEPT_TRIALS = 1024
+
+
+class CompiledTrials:
+    """The trials of one paradigm that were compiled last. They are immutable, so whoever asks gets
+    the same one.
+
+    It is left behind when its paradigm is copied, compared or sent to another process.
+
+    Parameters
+    ----------
+    keep : how many trials; the one that was not wanted for longest goes first
+    """
+
+    def __init__(self, keep: int = KEPT_TRIALS) -> None:
+        self._keep = keep
+        self._trials: OrderedDict[Hashable, tuple[Any, Trial]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (CompiledTrials, (self._keep,))
+
+    def get(self, key: Hashable, draws: Any, make: Callable[[], Trial]) -> Trial:
+        """The trial, compiled if it is not there.
+
+        Parameters
+        ----------
+        key : what names the trial within its paradigm, but for given draws
+        draws : the draws that were given, or None; they must be the very object that was given
+            before
+        make : compiles it
+        """
+        key = (key, id(draws))
+        with self._lock:
+            if key in self._trials:
+                self._trials.move_to_end(key)
+                return self._trials[key][1]
+        trial = make()
+        with self._lock:
+            self._trials[key] = (draws, trial)  # keeps the draws alive, so that their id stays theirs
+            while len(self._trials) > self._keep:
+                self._trials.popitem(last=False)
+        return trial
 
 
 @dataclass(frozen=True, slots=True, repr=False)

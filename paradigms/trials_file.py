@@ -20,7 +20,8 @@ from ..core.atomic_files import whole_file
 from ..core.errors import Problem, SpanLabError
 from ..core.json_values import STRICT_JSON, grouped
 from ..core.registry import StrictModel
-from .compile import PlannedTrial, given_draws
+from .compile import PlannedTrial
+from .given import given_draws
 from .identity import stream, trial_seed
 from .language.diagnostics import show, validated
 from .language.limits import MAX_SESSION_TRIALS

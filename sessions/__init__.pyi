@@ -14,6 +14,7 @@ from .record.reader import read_responses as read_responses
 from .record.reader import read_session as read_session
 from .replaying import TakenTrial as TakenTrial
 from .replaying import taken_trials as taken_trials
+from .replaying import walk as walk
 from .request import ChosenTrials as ChosenTrials
 from .request import Request as Request
 from .request import choose_trials as choose_trials
@@ -26,7 +27,6 @@ from .run import remove_unused as remove_unused
 from .run import replay_sessions as replay_sessions
 from .run import say_on_stderr as say_on_stderr
 from .run import session_stem as session_stem
-from .run_trial import walk as walk
 from .runner import Runner as Runner
 from .session import Session as Session
 from .session import brief as brief

@@ -9,7 +9,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast, get_args
 
-from ..agents.base import Agent, BatchAgent, Episode, Outcome, Response, TrialContext
+from ..agents.at_once import BatchAgent
+from ..agents.base import Agent, Episode, Outcome, Response, TrialContext
 from ..agents.window import WindowAgent, WindowEpisode
 from ..core.errors import SpanLabError
 from ..core.json_values import as_object

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from ..agents.base import Agent, ConcurrentAgent, TrialContext
+from ..agents.at_once import ConcurrentAgent
+from ..agents.base import Agent, TrialContext
 from ..agents.window import WindowAgent
 from ..core.errors import SpanLabError
 from ..paradigms import (

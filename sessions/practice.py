@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
-from ..agents.base import ConcurrentAgent
+from ..agents.at_once import ConcurrentAgent
 from ..core.errors import SpanLabError
 from ..core.locale import sentence
 from ..paradigms import (

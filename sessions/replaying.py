@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from ..agents.base import Response
+from typing_extensions import override
+
+from ..agents.base import Agent, Response, TrialContext
+from ..agents.payments import Journal
 from ..agents.recorded import Recorded
 from ..core.errors import SpanLabError
 from ..core.registry import as_tuple
-from ..paradigms import Percept, Trial, compile_trial
+from ..paradigms import Percept, Step, Trial, compile_trial
+from .agent_checks import check_episode
 from .record.events import AskedStep, Event, ShownStep, TrialStart
 from .record.reader import finished_trials, is_practice, read_events, trial_key
+from .run_trial import Cues, run_trial
 from .session import Session, same_trials
+from .trial_log import Judged, TrialLog
 
 #: ``recorded:SESSION`` names a recorded session as an agent
 PREFIX = "recorded:"
@@ -108,3 +115,35 @@ def taken_trials(session: Session, events: Sequence[Event], practice: bool = Fal
 
 def _response(line: AskedStep) -> Response:
     return Response(as_tuple(line["value"]), line["rt_ms"], line["raw"], line["outcome"], line["notes"])
+
+
+class Recalled(Journal):
+    """The journal of a trial that an earlier part of the session finished: its replies are
+    replayed, and nothing is requested."""
+
+    def __init__(self, key: str, replies: Sequence[Mapping[str, Any]]) -> None:
+        self._key, self._replies = key, replies
+
+    @override
+    def replies(self) -> Sequence[Mapping[str, Any]]:
+        """The recorded replies of the trial."""
+        return self._replies
+
+    @override
+    def begun(self, line: Mapping[str, Any]) -> None:
+        """Refuse: no request is sent."""
+        raise SpanLabError(
+            f"the conversation cannot continue: the record lacks replies of trial {self._key}, which is finished; "
+            "restore transcripts.jsonl, or start a new session"
+        )
+
+
+async def walk(
+    agent: Agent, context: TrialContext, steps: Sequence[Step], replies: Recalled | None = None
+) -> list[Judged]:
+    """Take an agent through a trial without recording it. A finished trial gets its recorded
+    replies again, so that the agent remembers it as it was."""
+    episode = check_episode(agent, agent.start(context))
+    if replies is not None:
+        episode.attach(replies)
+    return await run_trial(steps, episode, TrialLog(lambda event: None, "", 1), Cues())

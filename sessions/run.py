@@ -21,7 +21,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from ..agents.base import Agent, ConcurrentAgent, Rehearsal
+from ..agents.at_once import ConcurrentAgent
+from ..agents.base import Agent, Rehearsal
 from ..agents.interruptions import Abandoned
 from ..agents.window import WindowAgent
 from ..core.agent_kinds import NETWORK, SIMULATED, kind_named

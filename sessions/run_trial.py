@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from typing_extensions import override
 
-from ..agents.base import Agent, Episode, Journal, TrialContext
+from ..agents.base import Episode
 from ..agents.interruptions import TrialCut
 from ..agents.window import WindowAgent, WindowEpisode
 from ..core.errors import SpanLabError
 from ..paradigms import Step
-from .agent_checks import check_episode
 from .trial_log import Judged, TrialLog, each_asks, last_verdict
 
 
@@ -90,35 +88,3 @@ async def run_trial(
     episode.finish()
     log.flush()
     return judged
-
-
-class Recalled(Journal):
-    """The journal of a trial that an earlier part of the session finished: its replies are
-    replayed, and nothing is requested."""
-
-    def __init__(self, key: str, replies: Sequence[Mapping[str, Any]]) -> None:
-        self._key, self._replies = key, replies
-
-    @override
-    def replies(self) -> Sequence[Mapping[str, Any]]:
-        """The recorded replies of the trial."""
-        return self._replies
-
-    @override
-    def begun(self, line: Mapping[str, Any]) -> None:
-        """Refuse: no request is sent."""
-        raise SpanLabError(
-            f"the conversation cannot continue: the record lacks replies of trial {self._key}, which is finished; "
-            "restore transcripts.jsonl, or start a new session"
-        )
-
-
-async def walk(
-    agent: Agent, context: TrialContext, steps: Sequence[Step], replies: Recalled | None = None
-) -> list[Judged]:
-    """Take an agent through a trial without recording it. A finished trial gets its recorded
-    replies again, so that the agent remembers it as it was."""
-    episode = check_episode(agent, agent.start(context))
-    if replies is not None:
-        episode.attach(replies)
-    return await run_trial(steps, episode, TrialLog(lambda event: None, "", 1), Cues())

@@ -7,7 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from ..agents.base import Agent, BatchAgent, ConcurrentAgent
+from ..agents.at_once import BatchAgent, ConcurrentAgent
+from ..agents.base import Agent
 from ..agents.window import WindowAgent
 from ..core.atomic_files import only_writer
 from ..core.errors import SpanLabError

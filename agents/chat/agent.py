@@ -18,7 +18,9 @@ from ...core.agent_kinds import CHAT, AgentKind
 from ...core.errors import SpanLabError
 from ...paradigms import Answer, Ask, Percept, ResponseKind
 from ...stimuli import Stimulus
-from ..base import AgentOptions, ConcurrentAgent, Cost, Journal, Ledger, Outlook, Sentences, TrialContext
+from ..at_once import ConcurrentAgent
+from ..base import AgentOptions, Outlook, Sentences, TrialContext
+from ..payments import Cost, Journal, Ledger
 from .between import check_lists, has_anything_between
 from .conversation import Conversation, check_said, sentences_of
 from .cost.account import Account

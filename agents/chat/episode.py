@@ -11,8 +11,9 @@ from typing import Any
 from typing_extensions import override
 
 from ...paradigms import Ask, Percept, ResponseKind, Truth
-from ..base import Episode, Journal, Response
+from ..base import Episode, Response
 from ..interruptions import Unobtainable
+from ..payments import Journal
 from .between import load_text, sums
 from .conversation import NOTEPAD_TEXT, Conversation, remembered
 from .likelihoods import Likelihoods, Scorer

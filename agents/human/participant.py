@@ -19,7 +19,8 @@ from ...paradigms.translation import Words, translated_display, translated_perce
 from ...paradigms.triggers import Triggers
 from ...stimuli import Stimulus
 from ...stimuli.render.fonts import use_font
-from ..base import Journal, Response, SettingRules, Shown, TrialContext
+from ..base import Response, SettingRules, Shown, TrialContext
+from ..payments import Journal
 from ..window import Option, PageContent, WindowAgent, WindowEpisode
 from .display.frames import complaints
 from .display.patch import read_patch

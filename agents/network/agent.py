@@ -15,7 +15,8 @@ from ...paradigms import NetworkView, Percept, Truth, is_model_step
 from ...stimuli import Stimulus
 from ...stimuli.kinds.files import refuse_sounds
 from ...stimuli.render.pixels import network_frame
-from ..base import AgentOptions, BatchAgent, Episode, KeepStates, Response, TrialContext
+from ..at_once import BatchAgent, KeepStates
+from ..base import AgentOptions, Episode, Response, TrialContext
 from .checkpoints_io.checkpoint import WIRED, Checkpoint, family_of, load, member_for
 from .checkpoints_io.limited import LIMITED, MemoryNoise, limit_for, name_and_noise
 from .inputs.frames import NetworkFrames

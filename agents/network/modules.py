@@ -31,7 +31,8 @@ from ...stimuli import Stimulus
 from ...stimuli.kinds.files import refuse_sounds
 from ...stimuli.render.pixels import drawn, network_frame, picture
 from ...stimuli.scene import CANVAS
-from ..base import BatchAgent, Episode, KeepStates, Response, TrialContext
+from ..at_once import BatchAgent, KeepStates
+from ..base import Episode, Response, TrialContext
 from .readout import one_thread, read_out, view_of
 from .settings import FRAME, need_torch
 

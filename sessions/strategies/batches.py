@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...agents.base import Agent, BatchAgent
+from ...agents.at_once import BatchAgent
+from ...agents.base import Agent
 from ...core.errors import SpanLabError
 from ...paradigms import Generator, Paradigm, PlannedTrial
 from ...paradigms.compile import one_of_each

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping, 
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
-from ...agents.base import ConcurrentAgent
+from ...agents.at_once import ConcurrentAgent
 from ...agents.interruptions import Stopped
 from ...core.event_loop import ENDING, catching
 from ...core.json_values import grouped

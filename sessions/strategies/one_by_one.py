@@ -20,7 +20,8 @@ from ..plan import UnseenTrials, with_examples
 from ..record.reader import SessionState, trial_key
 from ..record.staircase import Staircase
 from ..record.writer import Recorder, TrialJournal
-from ..run_trial import Cues, Recalled, WindowCues, run_trial, walk
+from ..replaying import Recalled, walk
+from ..run_trial import Cues, WindowCues, run_trial
 from ..session import Session, brief, write_info
 from ..trial_log import Judged, SessionLog
 

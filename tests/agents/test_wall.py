@@ -21,7 +21,8 @@ from paradigm_texts import ANSWERS
 from session_tools import GO_NOGO, Saying, start, take
 from wall_guesser import Example, advantage, examples
 
-from spanlab.agents.base import Agent, BatchAgent, Episode, Response, TrialContext
+from spanlab.agents.at_once import BatchAgent
+from spanlab.agents.base import Agent, Episode, Response, TrialContext
 from spanlab.agents.chat.agent import ChatEpisode
 from spanlab.agents.oracles import ChanceEpisode, OracleEpisode
 from spanlab.agents.recorded import RecordedEpisode

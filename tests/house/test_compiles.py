@@ -14,7 +14,7 @@ from spanlab.agents.base import Agent
 from spanlab.agents.oracles import IdealAgent
 from spanlab.paradigms import Trial, compile_trial, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
-from spanlab.paradigms.trial import CompiledTrials
+from spanlab.paradigms.paradigm import CompiledTrials
 from spanlab.sessions import Request, Runner, begin
 
 TRIALS = 4

@@ -15,7 +15,8 @@ from conditions import some_conditions, trials_for
 from scipy import stats
 from session_tools import GO_NOGO, WHO, Saying, lasting, take
 
-from spanlab.agents.base import Agent, BatchAgent, Episode, Response, TrialContext
+from spanlab.agents.at_once import BatchAgent
+from spanlab.agents.base import Agent, Episode, Response, TrialContext
 from spanlab.agents.registry import make_agent
 from spanlab.core.agent_kinds import NETWORK, AgentKind
 from spanlab.paradigms import Paradigm, Percept, PlannedTrial, Trial, compile_trial, list_paradigms, load_paradigm

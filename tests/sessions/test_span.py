@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from session_tools import lasting
 
-from spanlab.agents.base import Agent, BatchAgent, Episode, Response, TrialContext
+from spanlab.agents.at_once import BatchAgent
+from spanlab.agents.base import Agent, Episode, Response, TrialContext
 from spanlab.agents.window import PageContent, WindowAgent, WindowEpisode
 from spanlab.core.agent_kinds import IDEAL, SIMULATED, AgentKind
 from spanlab.core.errors import ParadigmError, SpanLabError

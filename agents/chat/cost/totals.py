@@ -11,8 +11,8 @@ from pydantic import Field
 
 from ....core.errors import SpanLabError
 from ....core.registry import StrictModel
-from ...base import Ledger
 from ...departures import faults, in_vain, refused, taken_in_vain
+from ...payments import Ledger
 from ..messages import Reply, Taken, stored_reply
 from ..reading.extraction import cut_in_reasoning, reasoning_alone
 

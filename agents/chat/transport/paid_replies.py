@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from ....core.errors import SpanLabError
-from ...base import Journal
+from ...payments import Journal
 from ..messages import Reply, Request, stored_reply
 from .departure import Departures, Fault
 
