@@ -14,6 +14,7 @@ from ...agents.base import Response
 from ...agents.chat.messages import Reply
 from ...agents.chat.reading.extraction import READER, read_reply
 from ...agents.chat.settings import ChatSettings
+from ...core.agent_kinds import kind_named
 from ...core.atomic_files import json_line, whole_folder
 from ...core.errors import SpanLabError
 from ...core.registry import as_tuple
@@ -50,7 +51,7 @@ def reread(folder: Path) -> tuple[Session, list[Reread]]:
         when it is not one, or its replies are not in its events.
     """
     session = same_trials(folder)
-    if session.info["agent_kind"] != "chat" or "published" in session.info:
+    if not kind_named(session.info["agent_kind"]).converses or "published" in session.info:
         raise SpanLabError(f"{folder} has no replies of a chat model that SpanLab has read")
     settings = ChatSettings.of_session(session.info)
     return session, [one for trial in taken_trials(session, read_events(folder)) for one in _steps(trial, settings)]

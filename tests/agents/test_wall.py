@@ -87,7 +87,7 @@ def test_episodes_that_are_no_oracles_do_not_look_at_the_truth() -> None:
 
 def test_the_runner_hands_the_truth_over_in_one_line_and_to_oracles_alone() -> None:
     from spanlab.agents import base
-    from spanlab.sessions import agent_checks, run_trial, runner
+    from spanlab.sessions import agent_checks, replaying, run_trial, runner
     from spanlab.sessions.strategies import batches, concurrently, one_by_one, quiz
 
     lines = [line.strip() for line in inspect.getsource(run_trial).splitlines() if ".truth" in line]
@@ -95,7 +95,7 @@ def test_the_runner_hands_the_truth_over_in_one_line_and_to_oracles_alone() -> N
     others = [base, agent_checks, runner, batches, concurrently, one_by_one, quiz]
     calls = [
         ast.unparse(node)
-        for module in (run_trial, *others)
+        for module in (replaying, *others)
         for node in ast.walk(ast.parse(inspect.getsource(module)))
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("run_trial")
     ]

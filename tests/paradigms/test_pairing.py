@@ -245,7 +245,7 @@ def test_some_trials_of_a_session(tmp_path: Path, run: Run) -> None:
     ("more", "message"),
     [
         (("--like", "data/x"), "--paired-with makes trials of its own: leave out --like and --trials-from"),
-        (("--paired-with", "nosuch"), "there is no paradigm 'nosuch'"),
+        (("--paired-with", "nosuch"), "--paired-with is given 2 times, and takes one value"),
         (("--design", "span"), "levels of an adaptive design follow from answers"),
     ],
 )
