@@ -232,7 +232,7 @@ def test_one_command_draws_a_person_a_chat_model_and_a_limited_network(
     assert (table.loc[table["agent_kind"] == "chat", "mean"] == 1).all()
 
 
-@pytest.mark.parametrize("name", ["vsr", "smu", "cd"])
+@pytest.mark.parametrize("name", [limit.paradigm for limit in limits()])
 def test_the_page_shows_every_level_of_every_factor(name: str) -> None:
     """By a rule and not by choice: what does not look like people is there, too."""
     text = (Path(__file__).resolve().parents[3] / "docs" / "limited.md").read_text(encoding="utf-8")
