@@ -1,7 +1,7 @@
 # make demo        everything, from an empty machine to a report       make demo ARGS=--me   with you as the participant; --browser: in Chromium; --all: more
 # make test        style, types and the quick tests (minutes)          make test-all         also kills, soaks and servers
 # make setup       only the set-up                                     make test-servers     tiny chat models (compiles, the first time)
-# make lint        only style and types                                make bench            speed, measured here
+# make lint        only style and types, for three systems             make bench            speed, measured here
 # make clean       remove what these made, except data                 make docs         the site, build/site/index.html, from documents and code
 # Every target sets up what it needs; a second run starts at once.
 
@@ -9,7 +9,7 @@
 PYTEST_WORKERS ?= 3
 ARGS ?=
 
-.PHONY: help setup demo lint test test-all test-servers docs bench clean
+.PHONY: help setup demo lint style test test-all test-servers docs bench clean
 
 help:
 	@sed -n '1,/^$$/s/^# //p' Makefile
@@ -22,13 +22,16 @@ demo:
 	@.venv/bin/spanlab demo $(ARGS)
 	@echo "Now yours: .venv/bin/spanlab app opens a page on which you take trials, and machines take the same ones."
 
-lint: setup
-	@.venv/bin/ruff check .
-	@.venv/bin/ruff format --check .
-	@.venv/bin/python scripts/unchanged.py .venv/.types '*.py' '*.pyi' pyproject.toml constraints.txt -- .venv/bin/pyright
+lint: style
 	@for system in Windows Darwin; do \
 		.venv/bin/python scripts/unchanged.py .venv/.types-$$system '*.py' '*.pyi' pyproject.toml constraints.txt -- \
 			.venv/bin/pyright -p scripts/platform_types.json --pythonplatform $$system || exit 1; done
+
+# style and types on this system: what the quick tests begin with
+style: setup
+	@.venv/bin/ruff check .
+	@.venv/bin/ruff format --check .
+	@.venv/bin/python scripts/unchanged.py .venv/.types '*.py' '*.pyi' pyproject.toml constraints.txt -- .venv/bin/pyright
 	@.venv/bin/python scripts/page_tools.py check
 
 # While one core checks style and types, the other collects the tests once, which compiles them: the workers then begin at once, and not each with this.
@@ -37,11 +40,13 @@ lint: setup
 # hundreds of programs are started.
 # The tests run also when style or types have a fault, and either makes the target fail; pytest's closing lines are the last.
 PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 .venv/bin/python -m pytest
-TESTS = @faults=0; $(PYTEST) --collect-only -q >/dev/null 2>&1 & $(MAKE) --no-print-directory lint || faults=1; wait; $(PYTEST) -n $(PYTEST_WORKERS) --dist loadfile --no-loadscope-reorder
+TESTS = @faults=0; $(PYTEST) --collect-only -q >/dev/null 2>&1 & $(MAKE) --no-print-directory $(CHECKS) || faults=1; wait; $(PYTEST) -n $(PYTEST_WORKERS) --dist loadfile --no-loadscope-reorder
 
+test: CHECKS = style
 test: setup
 	$(TESTS) $(ARGS) && exit $$faults
 
+test-all: CHECKS = lint
 test-all: setup
 	$(TESTS) --hypothesis-profile=others -m "not servers" $(ARGS) && exit $$faults
 
