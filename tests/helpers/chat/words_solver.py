@@ -242,9 +242,73 @@ def _last_letters(displays: Sequence[str], answered: int) -> str:
     return " ".join(_listed(displays)[-many:])
 
 
+def _together(display: str) -> list[str]:
+    """The displays of several that are shown together, in words."""
+    return re.split(r"^Display \d+, at [^\n]*:\n", display, flags=re.MULTILINE)[1:]
+
+
+def _after_an_a(displays: Sequence[str], answered: int) -> str:
+    """Whether the last letter is a blue X behind a black A."""
+    letters = [display for display in displays if re.fullmatch(r"[A-Z]( \(in blue.*\))?", display)]
+    return "target" if letters[-1].startswith("X (in blue") and letters[-2:-1] == ["A"] else "other"
+
+
+def _middle_arrow(displays: Sequence[str], answered: int) -> str:
+    """Where the arrow in the middle points."""
+    row = next(display for display in reversed(displays) if re.fullmatch(r"[<>]{5}|--[<>]--|\W\W[<>]\W\W", display))
+    return "left" if row[2] == "<" else "right"
+
+
+def _last_of_its_kind(displays: Sequence[str], answered: int) -> str:
+    """The place of the word that was shown last, of those to choose from."""
+    words = [_together(display)[0].strip() for display in displays if "displays together" in display]
+    array = next(display for display in reversed(displays) if "Each holds one word" in display)
+    places = {word: place for place, word in re.findall(r"^Position (\d): (\S+)$", array, re.MULTILINE)}
+    return places[next(word for word in reversed(words) if word in places)]
+
+
+def _same_colour(displays: Sequence[str], answered: int) -> str:
+    """Whether the one patch of the last display has the colour of its place in the first."""
+    patches = [
+        dict(re.findall(r"^Place (\d): colour (\d+)", display, re.MULTILINE))
+        for display in displays
+        if "Eight places round a circle" in display
+    ]
+    ((place, colour),) = patches[-1].items()
+    return "same" if patches[0][place] == colour else "different"
+
+
+def _judged(displays: Sequence[str], answered: int) -> str:
+    """The judgement on the last digit that its word asks for."""
+    rule, digit = (
+        part.strip() for part in _together(next(one for one in reversed(displays) if "displays together" in one))
+    )
+    left = int(digit) < 5 if rule == "size" else int(digit) % 2 == 1
+    return "left" if left else "right"
+
+
+def _in_the_list_that_counts(displays: Sequence[str], answered: int) -> str:
+    """Whether the last word is in the list of the colour that counts."""
+    colour = next(found[1] for display in displays if (found := re.search(r"one colour: (\w+)", display)))
+    lists = {
+        found[2]: found[1].split()
+        for display in displays
+        for part in _together(display)
+        if (found := re.fullmatch(r"(.*) \(in (\w+).*\)", part.strip()))
+    }
+    probe = next(display for display in reversed(displays) if re.fullmatch(r"\w+ \(in \w+.*\)", display))
+    return "yes" if probe.split()[0] in lists[colour] else "no"
+
+
 #: how a display (or the instructions) of only one kind of task begins, and the reader of that task;
 #: the first that fits
 READERS: tuple[tuple[str, Callable[[Sequence[str], int], str]], ...] = (
+    (r"Letters come in pairs: first a black one", _after_an_a),
+    (r"A cross appears, and then five signs in a row", _middle_arrow),
+    (r"First you will see the names of some categories", _last_of_its_kind),
+    (r"You will see some coloured squares for a moment", _same_colour),
+    (r"(?s).*parity: is the digit odd or even", _judged),
+    (r"You will see two lists of words", _in_the_list_that_counts),
     (r"You will see from one to six digits", _item_recognition),
     (r"You will see digits, one after another", _digit_span),
     (r"You will see nine blocks", _blocks),
