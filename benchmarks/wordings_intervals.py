@@ -18,7 +18,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import expit, stdtrit
 
-from spanlab.analysis.means import Apart, Contrast, contrast, over_both
+from spanlab.analysis.means.contrasts import Apart, Contrast, contrast, over_both
 
 #: Wordings, repeats, trials, and standard deviations (logits) of wordings for a model, trials, and
 #: trials for a model.

@@ -420,7 +420,9 @@ def decisions_of(table: pd.DataFrame) -> pd.Series:
     if "set_size" not in table.columns:
         return pd.Series(False, index=table.index)
     sizes = pd.to_numeric(table["set_size"], errors="coerce")
-    idle = decisions(table.assign(set_size=sizes, unit_trial=_codes(table, _KEYS["trials"])))
+    idle = pd.Series(
+        decisions(table.assign(set_size=sizes, unit_trial=_codes(table, _KEYS["trials"]))), index=table.index
+    )
     return idle & (table["correct_answer"].notna() if "correct_answer" in table.columns else True)
 
 

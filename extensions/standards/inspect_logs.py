@@ -295,9 +295,8 @@ class _Log:
             return self._models.ContentText(
                 text=f"[a picture that cannot be drawn again as it was; in words: {part.words}]"
             )
-        detail = part.detail if part.detail in ("auto", "low", "high") else "auto"
         return self._models.ContentImage(
-            image=f"data:image/png;base64,{base64.b64encode(part.file).decode('ascii')}", detail=detail
+            image=f"data:image/png;base64,{base64.b64encode(part.file).decode('ascii')}", detail="auto"
         )
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from spanlab.api.listing import condition_of
 from spanlab.paradigms import compile_trial, list_paradigms, load_paradigm
 from spanlab.paradigms.chance import chance_rows
-from spanlab.paradigms.samplers.switching import TaskSequence
+from spanlab.paradigms.samplers.updating import TaskSequence
 
 FILE = Path(__file__).resolve().parents[2] / "analysis" / "published" / "guessing.csv"
 HEADER = ("paradigm", "generator", "guesser", "phase", "condition", "chance", "right")

@@ -238,8 +238,9 @@ def test_complaints_name_what_the_program_gave(call: Callable[[], object], told:
     ],
 )
 def test_nothing_that_is_given_is_passed_over(options: dict[str, Any], told: str, run: Run, tmp_path: Path) -> None:
+    given: dict[str, Any] = {"agent": "ideal", "trials": 2, "data": tmp_path / "data", **options}
     with pytest.raises(spanlab.SpanLabError) as caught:
-        spanlab.replay("vsr", **{"agent": "ideal", "trials": 2, "data": tmp_path / "data", **options})
+        spanlab.replay("vsr", **given)
     assert told in str(caught.value)
     assert not list((tmp_path / "data").glob("*"))
 

@@ -29,7 +29,7 @@ from spanlab.analysis.effects.trends import trends
 from spanlab.analysis.stats.likeness import likeness
 from spanlab.analysis.stats.mixed_model import sort_cells
 from spanlab.core.errors import ParadigmError
-from spanlab.paradigms import Paradigm, compile_trial, load_paradigm, plan_session
+from spanlab.paradigms import Paradigm, Step, compile_trial, load_paradigm, plan_session
 from spanlab.sessions import read_responses, reopen
 from spanlab.sessions.trial_log import rehearsed
 
@@ -108,6 +108,11 @@ def test_score_takes_yes_or_no(tmp_path: Path) -> None:
 # -- the paradigms ---------------------------------------------------------------------------------
 
 
+def stimulus(step: Step) -> Any:
+    """The first display of a step, of whatever kind."""
+    return step.percept.displays[0].stimulus
+
+
 def test_proportions_of_the_ax_cpt_are_exact_in_every_block() -> None:
     paradigm = load_paradigm("axcpt")
     plan = plan_session(paradigm, 7)
@@ -117,7 +122,7 @@ def test_proportions_of_the_ax_cpt_are_exact_in_every_block() -> None:
 
 
 @pytest.mark.parametrize("levels", [{"trial_type": kind, "delay_ms": 5000} for kind in ("AX", "AY", "BX", "BY")])
-def test_letters_of_the_ax_cpt_are_what_the_trial_is_called(levels: dict[str, object]) -> None:
+def test_letters_of_the_ax_cpt_are_what_the_trial_is_called(levels: dict[str, Any]) -> None:
     for seed in range(20):
         trial = compile_trial(load_paradigm("axcpt"), levels, seed)
         cue, probe = (trial.steps[n].percept.displays[0].stimulus.words()[0] for n in (0, -1))
@@ -150,10 +155,11 @@ def test_an_intrusion_is_a_word_of_the_other_list_and_kinds_come_2_to_1_to_1() -
 def test_keep_track_asks_for_the_last_word_of_a_category() -> None:
     for seed in range(20):
         trial = compile_trial(load_paradigm("keep_track"), {"set_size": 4}, seed)
-        words = [s.percept.displays[0].stimulus.parts[0].show.word for s in trial.steps if s.percept.phase == "present"]
+        words = [stimulus(step).parts[0].show.word for step in trial.steps if step.percept.phase == "present"]
         for step in (step for step in trial.steps if step.percept.ask is not None):
-            options = [word for word in step.percept.displays[0].stimulus.places if word is not None]
+            options = [word for word in stimulus(step).places if word is not None]
             last = [word for word in words if word in options][-1]
+            assert isinstance(step.truth.answer, int)
             assert options[step.truth.answer] == last == step.truth.record["word"]
             assert step.truth.record["updates"] == sum(word in options for word in words)
             assert step.truth.record["words_since"] == 14 - words.index(last)
@@ -162,8 +168,8 @@ def test_keep_track_asks_for_the_last_word_of_a_category() -> None:
 def test_a_retro_cue_points_at_the_place_that_is_tested() -> None:
     for seed in range(20):
         trial = compile_trial(load_paradigm("retro_cue"), {"cue": "valid", "set_size": 4}, seed)
-        bar = next(step for step in trial.steps if step.percept.phase == "cue").percept.displays[0].stimulus
-        probe = trial.steps[-1].percept.displays[0].stimulus
+        bar = stimulus(next(step for step in trial.steps if step.percept.phase == "cue"))
+        probe = stimulus(trial.steps[-1])
         (place,) = (n for n, colour in enumerate(probe.colours) if colour is not None)
         direction = np.array([np.sin(np.radians(45 * place)), -np.cos(np.radians(45 * place))])
         assert np.dot(np.array([bar.x - 48, bar.y - 48]), direction) > 5
@@ -174,7 +180,7 @@ def test_flankers_point_as_they_are_called() -> None:
     for flankers, signs in (("congruent", 1), ("incongruent", 2), ("neutral", 2)):
         for seed in range(10):
             trial = compile_trial(load_paradigm("flanker"), {"flankers": flankers}, seed)
-            row = trial.steps[-1].percept.displays[0].stimulus.symbol
+            row = stimulus(trial.steps[-1]).symbol
             assert len(row) == 5
             assert len(set(row)) == signs
             assert trial.steps[-1].truth.answer == {"<": "left", ">": "right"}[row[2]]
@@ -224,6 +230,7 @@ def test_rows_of_a_table_are_conditions_with_weights(tmp_path: Path, comma: str)
 
 def test_a_table_may_be_a_workbook(tmp_path: Path) -> None:
     book = Workbook()
+    assert book.active is not None
     for row in (("word", "kind"), ("apple", "old"), ("pear", "new")):
         book.active.append(row)
     book.save(tmp_path / "items.xlsx")
@@ -260,8 +267,9 @@ def twelve_people(name: str, share: Callable[[Mapping[str, Any]], float]) -> Sco
     for number in range(12):
         trials = [one.compile(paradigm, "corrected") for one in plan_session(paradigm, number)]
         table = rehearsed(trials).to_pandas()
-        plain = table.assign(**{one: decoded(table[one]) for one in table if one.startswith(("factor_", "record_"))})
-        shares = [share(row) for row in plain.to_dict("records")]
+        written = [one for one in map(str, table.columns) if one.startswith(("factor_", "record_"))]
+        plain = table.assign(**{one: decoded(table[one]) for one in written})
+        shares = [share({str(name): value for name, value in row.items()}) for row in plain.to_dict("records")]
         right = pd.Series(random.random_sample(len(table)) < shares, table.index).astype("boolean")
         tables.append(
             table.assign(

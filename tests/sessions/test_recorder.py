@@ -7,7 +7,7 @@ import json
 import os
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -20,6 +20,7 @@ from spanlab.agents.oracles import Chance
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Percept, Truth, load_paradigm
 from spanlab.sessions import Runner, read_responses, reopen
+from spanlab.sessions.record.events import Event
 from spanlab.sessions.record.reader import read_events, response_table
 from spanlab.sessions.record.session_files import read_transcript
 from spanlab.sessions.record.transcript_file import TRANSCRIPTS
@@ -70,8 +71,8 @@ def test_commit_returns_when_everything_before_it_is_on_the_disk(
     recorder = Recorder(tmp_path)
     monkeypatch.setattr(os, "fsync", fsync)
     for n in range(1, 6):
-        recorder.write({"event": "note", "rows": n})
-        recorder.write({"event": "note", "rows": -n})
+        recorder.write(cast(Event, {"event": "note", "rows": n}))
+        recorder.write(cast(Event, {"event": "note", "rows": -n}))
         recorder.commit()
         assert len(synced) == n
         assert synced[-1] == recorder.path.stat().st_size

@@ -448,7 +448,11 @@ def test_a_card_names_the_wordings(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         monkeypatch.setenv("SPANLAB_PROVIDERS", str(tmp_path / "providers.yaml"))
         (tmp_path / "suite.yaml").write_text(WORDED, "utf-8")
         suite = read_suite(tmp_path / "suite.yaml")
-        asked = {"suite": tmp_path / "suite.yaml", "data": tmp_path / "data", "output": tmp_path / "card"}
+        asked: dict[str, Any] = {
+            "suite": tmp_path / "suite.yaml",
+            "data": tmp_path / "data",
+            "output": tmp_path / "card",
+        }
         spanlab.benchmark("chat:a@here", go=True, **asked)
     card = read_card(tmp_path / "card" / "card.json")
     assert card["wordings"] == ["one", "three", "two"]

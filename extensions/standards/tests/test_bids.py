@@ -127,7 +127,7 @@ def test_displays_and_answers_stand_where_they_were_in_time(tmp_path: Path, run:
     # the first question has two displays
     first = next(event for event in read_events(session) if event["event"] == "step" and event["step"] == 2)
     assert len(first["shown"]) == 2
-    lasted = sum(one["shown_ms"] for one in first["shown"]) / 1000
+    lasted = sum(one["shown_ms"] or 0 for one in first["shown"]) / 1000
     assert float(answers["true", "1", "2"]["duration"]) == pytest.approx(lasted)
     presented = described(tmp_path / "set", name)["StimulusPresentation"]
     assert presented == {

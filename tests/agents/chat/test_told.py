@@ -4,6 +4,7 @@ as other programs do."""
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import Run
@@ -20,7 +21,7 @@ class Saying(SendHook):
 
     name = "a hook of this test"
 
-    def __init__(self, **reply: str) -> None:
+    def __init__(self, **reply: Any) -> None:
         self.reply, self.asked = reply, 0
 
     async def send(self, request: Outgoing) -> Reply:

@@ -326,13 +326,14 @@ def test_examples_contain_what_they_declare(name: str) -> None:
 @pytest.mark.parametrize("name", list_paradigms())
 def test_examples_picture_every_item_of_their_right_answers(name: str) -> None:
     """Nothing is left out before the last question of an example, but the noise of an interval, in
-    which nothing is to be remembered."""
+    which nothing is to be remembered, and words that come once more beside their digits."""
+    left = {"cd_noise": {"retention"}, "task_switching": {"cue"}}
     paradigm = load_paradigm(name)
     combinations = paradigm.combinations()
     for levels in combinations[:: max(1, len(combinations) // 4)]:
         displays = example_displays(paradigm, "en", resolve_levels(paradigm, levels, 1))
         left_out = {display.phase for display in displays if display.more and display.asks is None}
-        assert left_out == ({"retention"} if name == "cd_noise" else set()), levels
+        assert left_out <= left.get(name, set()), levels
 
 
 def test_long_lists_are_pictured_as_far_as_they_have_room() -> None:

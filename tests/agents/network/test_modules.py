@@ -10,20 +10,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 
-from command_line import Run, complaint  # noqa: E402
-from torch import nn  # noqa: E402
+import torch
+from command_line import Run, complaint
+from torch import nn
 
-import spanlab  # noqa: E402
-from spanlab.agents.network.checkpoints_io.state_dicts import fill, plain_names  # noqa: E402
-from spanlab.agents.network.hidden_states import read_states  # noqa: E402
-from spanlab.agents.network.modules import Frames, ModuleAgent, Shown, module_agent, torch_agent  # noqa: E402
-from spanlab.agents.registry import make_agent  # noqa: E402
-from spanlab.core.errors import SpanLabError  # noqa: E402
-from spanlab.paradigms import compile_trial, load_paradigm  # noqa: E402
-from spanlab.sessions import read_responses, read_session  # noqa: E402
-from spanlab.stimuli.render.pixels import network_frame  # noqa: E402
+import spanlab
+from spanlab.agents.network.checkpoints_io.state_dicts import fill, plain_names
+from spanlab.agents.network.hidden_states import read_states
+from spanlab.agents.network.modules import Frames, ModuleAgent, Shown, module_agent, torch_agent
+from spanlab.agents.registry import make_agent
+from spanlab.core.errors import SpanLabError
+from spanlab.paradigms import compile_trial, load_paradigm
+from spanlab.sessions import read_responses, read_session
+from spanlab.stimuli.render.pixels import network_frame
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -379,6 +380,6 @@ def test_the_documented_module_takes_part(tmp_path: Path, run: Run) -> None:
     assert status == 0, said
     (folder,) = (tmp_path / "data").iterdir()
     assert read_responses(folder)["correct"].tolist() == [True] * 24
-    assert isinstance(
-        torch_agent("torch:pixels.py:build", [load_paradigm("cd").network_view({"feature": "colour"})]), ModuleAgent
-    )
+    view = load_paradigm("cd").network_view({"feature": "colour"})
+    assert view is not None
+    assert isinstance(torch_agent("torch:pixels.py:build", [view]), ModuleAgent)

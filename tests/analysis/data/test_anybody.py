@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -65,8 +66,10 @@ def test_without_trial_numbers_everything_is_as_with_them(tmp_path: Path) -> Non
     bare = opened(whole.drop(columns="trial"), tmp_path)
     assert bare.cautions == ("table.csv: No trial numbers: each row is taken as a trial.",)
     for name in ("set_size", "sensitivity", "capacity"):
-        tables = [effect(name).table(one, "memo") for one in (bare.scored, load([_numbered(whole, tmp_path)]).scored)]
-        pd.testing.assert_frame_equal(*tables)
+        without, with_ = (
+            effect(name).table(one, "memo") for one in (bare.scored, load([_numbered(whole, tmp_path)]).scored)
+        )
+        pd.testing.assert_frame_equal(without, with_)
     assert trends(effect("set_size"), bare.scored, "memo")["p"].notna().all()
 
 
@@ -161,7 +164,7 @@ def test_blocks_without_numbers_are_runs_of_rows() -> None:
         assert nback_blocks(scored)[["false_alarms", "n_first_left_out"]].to_numpy().tolist() == [[0, 2], [0, 2]]
 
 
-def lists(**more: object) -> pd.DataFrame:
+def lists(**more: Any) -> pd.DataFrame:
     """Lists of four: 2 and 3 are exchanged in every second list."""
     rows = []
     for person in ("P1", "P2", "P3"):
