@@ -14,6 +14,7 @@ from command_line import Run, command_line
 
 from spanlab.agents.chat import ChatSettings
 from spanlab.extensions.planning.chat_methods import SENTENCES, ChatSession, chat_sentences, prompts_appendix
+from spanlab.sessions.record import read_events
 
 GOLDEN = Path(__file__).resolve().parents[3] / "tests" / "golden" / "sessions"
 #: Two values for each setting whose values cannot be enumerated; one that is added needs a line
@@ -137,7 +138,11 @@ def test_the_section_has_dates_and_the_prompts_as_they_were_sent(spanlab: Run, t
     name = "vsr-chat-scripted-s31"
     shutil.copytree(GOLDEN / "finished" / name, tmp_path / "data" / name)
     text = spanlab("methods", "data")[1]
-    assert "Recorded on 2026-11-27 13:48 (UTC)." in text
+    (folder,) = (tmp_path / "data").iterdir()
+    times = sorted(str(event["at"]) for event in read_events(folder) if "at" in event)
+    first, last = times[0][:16].replace("T", " "), times[-1][:16].replace("T", " ")
+    said = f"Recorded on {first}" if first == last else f"Recorded from {first} to {last}"
+    assert f"{said} (UTC)." in text
     assert "Replies were read by version 1 of SpanLab's reader." in text
     lines = [
         json.loads(line)
