@@ -215,7 +215,8 @@ class GistEpisode(Episode):
     def _most_familiar(self, options: Any, shown: Sequence[Elements | None]) -> Answer | None:
         """The alternative that is most like what is held; of several, one at random."""
         names = list(range(options)) if isinstance(options, int) else list(options)
-        scores = {name: self._gist.familiarity(own) for name, own in zip(names, shown, strict=True) if own is not None}
+        # a display may have more places than there are options: the last ones are empty
+        scores = {name: self._gist.familiarity(own) for name, own in zip(names, shown, strict=False) if own is not None}
         if (
             self._gist.keeps in ("first", "last")
             and len(scores) > 2

@@ -37,7 +37,6 @@ from .options import (
     result_in_words,
     watcher,
 )
-from .studies import WayOn, decide, lines_to_go_on, recorded_by, run_study, ways_on
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from ..sessions.request import ChosenTrials
     from ..sessions.run import Prepared
     from ..sessions.session import Session as OpenSession
+    from .studies import WayOn
 
     Taker = str | Agent | torch.nn.Module
     Takers = Taker | Sequence[Taker]
@@ -435,6 +435,7 @@ def resume(
     from ..sessions import complete, reopen
     from ..sessions.record.reader import has_failed
     from ..sessions.run import agent_again, carry_out, make_machine
+    from .studies import decide, recorded_by, ways_on
 
     folder = place = recorded_by(Path(session))
     if skip or repeat:
@@ -495,6 +496,8 @@ def _resume_study(folder: Path, ways: Sequence[WayOn], window: dict[str, Any]) -
     if not ways:
         return (f"nothing to do: every session of the study in {folder} is over",)
     if len(ways) == 1 and ways[0].study:
+        from .studies import run_study
+
         return run_study(ways[0].study, ways[0].data, ways[0].options, 1.0, window, as_before=True)
     raise SpanLabError(
         "\n".join(
@@ -537,5 +540,7 @@ def _only_unfinished(folder: Path) -> Path:
 
 def _tell_rest(session: Path) -> None:
     """Of a session of a study: what goes on with the paradigms that are left."""
+    from .studies import lines_to_go_on
+
     for line in lines_to_go_on(session.resolve().parent) or []:
         print(f"spanlab: it belongs to a session of a study; continue that with: {line}", file=sys.stderr)

@@ -25,6 +25,8 @@ from spanlab.paradigms import Trial, compile_trial, list_paradigms, load_paradig
 
 FILE = Path(__file__).resolve().parents[2] / "analysis" / "published" / "gist.csv"
 QUESTIONS = 400
+#: Phases in which items are asked for; other questions are decisions in between.
+PROBES = ("probe", "recall")
 #: Factors that are the load of a paradigm.
 LOADS = ("list_length", "set_size", "n")
 HEADER = ("paradigm", "load", "level", "observer", "trials", "chance", "right", "se")
@@ -64,7 +66,7 @@ def scored(trial: Trial, keeps: str, seed: int) -> list[tuple[bool, float]]:
                 response is not None
                 and ask is not None
                 and step.truth.answer is not None
-                and step.percept.phase == "probe"
+                and step.percept.phase in PROBES
             ):
                 scores = ask.kind.score(response.value, step.truth.answer)
                 found.extend((bool(one.correct), ask.kind.chance()) for one in scores if one.correct_answer is not None)
