@@ -1,8 +1,9 @@
 # make demo        everything, from an empty machine to a report       make demo ARGS=--me   with you as the participant; --browser: in Chromium; --all: more
 # make test        style, types and the quick tests (minutes)          make test-all         also kills, soaks and servers
 # make setup       only the set-up                                     make test-servers     tiny chat models (compiles, the first time)
-# make lint        only style and types, for three systems             make bench            speed, measured here
-# make clean       remove what these made, except data                 make docs         the site, build/site/index.html, from documents and code
+# make style       only style and types                                make lint             the same, and types for Windows and macOS
+# make bench       speed, measured here                                make docs             the site, build/site/index.html, from documents and code
+# make clean       remove what these made, except data
 # Every target sets up what it needs; a second run starts at once.
 
 # One more than the cores of a small machine: some tests wait for real time, such as those at a window.

@@ -11,7 +11,7 @@ types alone) is no mutant; one that changes nothing that can be seen counts as a
 """
 
 # The packages that this needs are for it alone: pip install cosmic-ray pytest-cov
-# pyright: reportMissingImports=false
+# pyright: reportMissingImports=false, reportAttributeAccessIssue=false
 
 from __future__ import annotations
 
