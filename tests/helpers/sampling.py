@@ -19,7 +19,7 @@ from spanlab.paradigms import SAMPLERS, Generator, Paradigm, Sampler, Trial, com
 RARE = 0.001
 
 
-def sampler(name: str, **parameters: Any) -> Sampler:
+def sampler(name: str, /, **parameters: Any) -> Sampler:
     """A sampler with its parameters."""
     return SAMPLERS.get(name).model_validate(parameters)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -31,7 +31,7 @@ SEEDS = st.integers(0, 2**53)
 QUICK = settings(max_examples=40, deadline=None)
 
 
-def sampler(name: str, **parameters: Any) -> Sampler:
+def sampler(name: str, /, **parameters: Any) -> Sampler:
     return SAMPLERS.get(name).model_validate(parameters)
 
 
@@ -296,6 +296,7 @@ def test_the_impossible_is_refused_before_anything_is_drawn(
     st.dictionaries(st.text(max_size=8), st.one_of(SCALARS, st.lists(SCALARS, max_size=3)), max_size=4),
 )
 @settings(max_examples=60)
+@example("box_areas", {"name": None})
 def test_unknown_parameters_are_refused(name: str, parameters: dict[str, Any]) -> None:
     declared = set(SAMPLERS.get(name).model_fields)
     if set(parameters) - declared:
