@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import gc
 import os
-import sys
 import textwrap
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typing_extensions import Unpack
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..analysis.figures.figure import DrawnFigure
-    from ..analysis.report.page import Options
 
 #: The figure that --along and --value are about.
 _ANY_COLUMN = "conditions"
@@ -261,7 +258,6 @@ def scores(
     layout of WorM's table; curves and errors compared."""
     from ..analysis.data.unread import BOUND_COLUMNS
     from ..analysis.model_vs_human.comparison import ceilings, distances
-    from ..analysis.model_vs_human.leaderboard import fits
     from ..analysis.model_vs_human.score_layout import layout
     from ..analysis.model_vs_human.scores import DECISIONS
     from ..analysis.model_vs_human.scores import scores as table_of
@@ -305,7 +301,6 @@ def scores(
             "Errors on the same trials (kappa)",
             error_consistency(read.scored, most=None if pairs else MOST_ANSWERERS),
         ),
-        "fits": ("Fit to people, as a share of the noise ceiling", fits(read.scored, read.human)),
         "ceilings": ("Noise ceilings: how close a curve can come to these people", ceilings(read.scored)),
     }
     found.tables = {"scores": table, **{name: rows for name, (_, rows) in further.items()}}
@@ -332,27 +327,11 @@ def compare(
     data: DataArgument,
     output: Annotated[PathLike, typer.Option("-o", "--output", help="folder for the report", metavar="DIR")],
     *,
-    models: Annotated[
-        bool | None,
-        typer.Option(
-            "--models/--no-models",
-            help="fit a mixed-effects model to each paradigm; by default only if there are few enough answers",
-        ),
-    ] = None,
     margin: MarginOption = (),
     all_figures: Annotated[
         bool,
         typer.Option("--all-figures", help="write every figure as SVG and PDF, also those that are folded on the page"),
     ] = False,
-    watch: Annotated[
-        bool,
-        typer.Option(
-            "--watch", help="update the report whenever the data change, until Ctrl-C; an open page updates itself"
-        ),
-    ] = False,
-    every: Annotated[
-        float, typer.Option("--every", help="with --watch: seconds between checks of the data", min=0.1, metavar="S")
-    ] = 10.0,
     **reading: Unpack[Reading],
 ) -> Result:
     """Compare people and machines in one report: report.html, figures and tables."""
@@ -376,25 +355,18 @@ def compare(
         pilot=reading.get("pilot", False),
         rules=read_rules(exclude),
         rules_file=None if exclude is None else Path(exclude),
-        models=models,
         margins=read_margins(words(margin)),
         recipe=read_recipe(reading.get("recipe")),
         recipe_typed=tuple(words(reading.get("recipe") or ())),
         accept_unread=reading.get("accept_unread", False),
         all_figures=all_figures,
     )
-    if watch:
-        return _watch(given, place, options, every)
     cautions: list[str] = []
-    page = _page(given, place, options, cautions.append)
-    return Result([str(page)], files=[page], cautions=[f"NOTE {text}" for text in cautions])
-
-
-def _page(data: list[Path], output: Path, options: Options, say: Callable[[str], None], **more: Any) -> Path:
     with _no_collection():
         from ..analysis.report.page import compare as write
 
-        return write(data, output, options, _conversations(data, output), say=say, **more)
+        page = write(given, place, options, _conversations(given, place), cautions.append)
+    return Result([str(page)], files=[page], cautions=[f"NOTE {text}" for text in cautions])
 
 
 @contextmanager
@@ -423,28 +395,3 @@ def _conversations(data: list[Path], output: Path) -> list[dict[str, str]]:
 
                         return report_pages(data, output)
     return []
-
-
-def _watch(data: list[Path], output: Path, options: Options, every: float) -> Result:
-    """Make the report again and again. The last one, made when it ends, is a page like any other."""
-    from ..analysis.report.folder import Folder
-    from ..analysis.report.watching import watch
-
-    folder = Folder(output)
-
-    def say(text: str) -> None:
-        print(text, file=sys.stderr, flush=True)
-
-    def note(text: str) -> None:
-        say(f"NOTE {text}")
-
-    def make() -> None:
-        print(_page(data, output, replace(options, watched=True), note, folder=folder), flush=True)
-
-    if not watch(make, data, every_s=every, sleep=time.sleep, say=say, but=output):
-        return Result()
-    try:
-        page = _page(data, output, options, note, folder=folder)
-    except SpanLabError as error:
-        return Result(cautions=[f"spanlab: the page was not updated: {error}"])
-    return Result([str(page)], files=[page])

@@ -7,7 +7,6 @@ designs called "from answers to a sentence" go the whole way.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,9 +26,7 @@ from spanlab.analysis.means.bootstrap import estimate
 from spanlab.analysis.means.cell_means import Cells, unit_means
 from spanlab.analysis.means.contrasts import Apart, Contrast, contrast, contrast_of
 from spanlab.analysis.means.within_people import within_people
-from spanlab.analysis.model_vs_human.leaderboard import _fit, _flat_over_sessions, _reach_over_sessions
 from spanlab.analysis.report.effect_sentences import effect_claims
-from spanlab.analysis.stats.agreement import Crowd
 from spanlab.analysis.stats.signal_detection import at_an_end, detection, without_interval
 
 Random = np.random.RandomState
@@ -286,51 +283,6 @@ def sessions(level: float, people: int = 0, weights: Sequence[float] | np.ndarra
     return make
 
 
-def likeness(people: int = 12, tilt: float = 0.0, spread: float = 0.15) -> Any:
-    """The fit of a machine to people, as in the leaderboard, whose sessions differ in level and
-    tilt; withheld where its curve may be flat."""
-    at = np.linspace(-0.5, 0.5, 6)
-
-    def of(random: Random, many: int, trials: int, mean: float, spread: float) -> np.ndarray:
-        own = (
-            0.65
-            + mean * at
-            + random.normal(0, 0.1, (many, 1))
-            + random.normal(0, spread, (many, 1)) * at
-            + random.normal(0, 0.05, (many, 6))
-        )
-        return random.binomial(trials, np.clip(own, 0.02, 0.98)) / trials
-
-    def against(random: Random, curves: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        shapes, ceiling = Crowd(tuple((one,) for one in range(6)), of(random, people, 12, -0.5, 0.0)).with_others()
-        mean = curves.mean(axis=0) - curves.mean()
-        return shapes, ceiling, shapes @ (mean / np.linalg.norm(mean))
-
-    @functools.cache
-    def truth() -> float:
-        true = of(Random(1), _MANY, 48, tilt, spread)
-        known = [against(Random(number), true) for number in range(2000)]
-        return float(
-            np.mean([mine.mean() for *_, mine in known]) / np.mean([ceiling.mean() for _, ceiling, _ in known])
-        )
-
-    def make(many: int) -> Any:
-        def once(random: Random) -> Limits:
-            curves = of(random, many, 48, tilt, spread)
-            if _flat_over_sessions(curves):
-                return (math.nan, math.nan) if tilt else (-1.0, 1.0)
-            if not tilt:
-                return 1.0, 1.0
-            shapes, ceiling, mine = against(random, curves)
-            options = {"level": 0.95, "resamples": 2000, "seed": random.randint(2**31)}
-            fit = _fit(mine, ceiling, options, _reach_over_sessions(curves, shapes, 0.95))
-            return fit["low"], fit["high"]
-
-        return once, truth() if tilt else 0.0
-
-    return make
-
-
 def many_alike(people: int, trials: int, paradigm: str) -> pd.DataFrame:
     """Rows of :func:`answerers` of many studies at once, each of people with a name of their own: a
     table of all costs little more than that of one."""
@@ -521,8 +473,6 @@ DESIGNS: Sequence[Design] = (
     Design("difference from people", "sessions at 75%, 3 people at 75%", sessions(0.75, 3), SESSIONS),
     Design("difference from people", "sessions at 95%, 8 people at 75%", sessions(0.95, 8), SESSIONS),
     Design("d′ of a machine", "sessions of 96 questions, d′ = 1.5", dprime(1.5, trials=96), SESSIONS),
-    Design("fit to 12 people", "sessions that tilt as people's curves do", likeness(tilt=-0.4), SESSIONS[1:]),
-    Design("place in the leaderboard, flat", "sessions that tilt in both directions", likeness(), SESSIONS, CLAIMS),
 )
 
 

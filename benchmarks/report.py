@@ -41,7 +41,7 @@ from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.figures.charts import draw
 from spanlab.analysis.figures.effect_figure import effect_chart, looks_of
-from spanlab.analysis.report.page import Options, compare
+from spanlab.analysis.report.page import compare
 
 #: Processor time until everything above was imported.
 _before = time.process_time()
@@ -129,7 +129,7 @@ def parts(data: str) -> None:
     spent: dict[str, float] = {}
     for name in ("vegalite_to_vega", "vega_to_svg", "svg_to_pdf"):
         setattr(vl_convert, name, _timed(name, getattr(vl_convert, name), spent))
-    compare([Path(data)], Path(tempfile.mkdtemp(prefix="spanlab-report-")), Options(models=False))
+    compare([Path(data)], Path(tempfile.mkdtemp(prefix="spanlab-report-")))
     whole = _before + time.process_time() - began
     figures = spent.pop("figures", 0)
     drawn = sum(spent.values())
@@ -153,7 +153,7 @@ def main() -> None:
         file = folder / f"{number}.parquet"
         answers(number).to_parquet(file)
         began = time.process_time()
-        compare([file], folder / f"report {number}", Options(models=False))
+        compare([file], folder / f"report {number}")
         spent[number] = time.process_time() - began
     print(f"report of {many} answerers, times that of {few}\t{spent[many] / spent[few]:.2f}\ttimes")
     one, scored = effect("serial_position"), score_table(answers(few))

@@ -98,13 +98,11 @@ class ReportCommands:
         """The command for the timing verdicts of sessions."""
         return shlex.join(["spanlab", "timing", *sessions])
 
-    def compare(self, models: bool | None = None) -> str:
+    def compare(self) -> str:
         """The command for the whole report."""
-        asked = {None: "", True: " --models", False: " --no-models"}[models] + " --all-figures" * self.all_figures
-        return (
-            self._with_rows(shlex.join(["spanlab", "compare", *self.data, *self.margin_options, "-o", str(self.out)]))
-            + asked
-        )
+        asked = ["--all-figures"] * self.all_figures
+        words = ["spanlab", "compare", *self.data, *self.margin_options, "-o", str(self.out), *asked]
+        return self._with_rows(shlex.join(words))
 
     def _with_rows(self, command: str) -> str:
         return f"{command} {shlex.join(self.rows)}" if self.rows else command

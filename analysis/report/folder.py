@@ -3,10 +3,9 @@ no files unless they are asked for."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +38,10 @@ class FigureFiles:
 
 
 class Folder:
-    """Folder of a report. Figures that have not changed since this folder last drew them are not
-    drawn again."""
+    """Folder of a report."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._drawn: dict[str, str] = {}
         #: pictures that could not be drawn
         self.missing: list[str] = []
 
@@ -78,19 +75,13 @@ class Folder:
             self.missing.append(f"figures/{name}.svg and .pdf")
             filed = False
         if filed:
-            self._write(name, stem, spec, styles)
+            save(spec, stem, styles)
         else:
             for ending in (".svg", ".pdf"):
                 stem.with_suffix(ending).unlink(missing_ok=True)
         return FigureFiles(
             name, title, caption, f"figures/{name}", table, _with_variables(for_page(spec), styles), filed
         )
-
-    def _write(self, name: str, stem: Path, spec: dict[str, Any], styles: Sequence[Look]) -> None:
-        declared = json.dumps([spec, [asdict(look) for look in styles]], sort_keys=True)
-        if self._drawn.get(name) != declared or not stem.with_suffix(".pdf").exists():
-            save(spec, stem, styles)
-            self._drawn[name] = declared
 
 
 def _with_variables(spec: dict[str, Any], styles: Sequence[Look]) -> dict[str, Any]:

@@ -1,5 +1,4 @@
-"""The opening of a page: one picture of people and models in every paradigm, and which model is
-closest to people over all of them."""
+"""The opening of a page: one picture of people and models in every paradigm."""
 
 from __future__ import annotations
 
@@ -12,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ...core.agent_kinds import PARTICIPANT, kind_named
+from ...core.agent_kinds import PARTICIPANT
 from ..data.coding import coded, records
-from ..data.loading import Data
 from ..data.numbers import decimals, with_sign
 from ..data.scoring import Scored
 from ..data.style import of_kinds
@@ -23,11 +21,9 @@ from ..effects.effect import ready
 from ..effects.registry import EFFECTS
 from ..figures.marked_answers import MarkedAnswers
 from ..model_vs_human.differences import CommonConditions, Difference
-from ..model_vs_human.leaderboard import FEWEST, fits, standings
 from ..stats.agreement import MOST_ANSWERERS
-from .commands import ReportCommands
 from .folder import Folder
-from .html_tables import PageColumn, PageTable, page_table, unread_columns, words_of
+from .html_tables import PageColumn, PageTable, page_table, words_of
 from .text import between, percent, ranked
 
 if TYPE_CHECKING:
@@ -113,16 +109,6 @@ class OverviewPicture:
         lines = [line for row in self.rows for line in (*row.lines, *row.crowd)]
         answers = {line.mark: line.answers for line in lines if line.mark is not None and line.answers is not None}
         return [answers[number] for number in range(len(answers))]
-
-
-@dataclass(frozen=True)
-class Leaderboard:
-    """Models by their closeness to people: a table, or the reason why there is none."""
-
-    table: PageTable | None
-    paradigms: PageTable | None
-    reason: str
-    command: str
 
 
 def overview(
@@ -449,83 +435,3 @@ def _table(frame: pd.DataFrame, file: str) -> PageTable:
         " corrected for their number."
     )
     return page_table(frame, columns, "The numbers", caption, words=("who", "against", "over the same"), file=file)
-
-
-def leaderboard(data: Data, folder: Folder, commands: ReportCommands) -> Leaderboard | None:
-    """Models by their fit to people; None where there is no model."""
-    kinds = data.scored.items["agent_kind"].unique()
-    if not any(kind_named(str(kind)).role != "person" and not kind_named(str(kind)).yardstick for kind in kinds):
-        return None
-    crowds = data.scored.items[data.scored.items["agent_kind"] == PARTICIPANT.name]["participant"].nunique()
-    if crowds < FEWEST:
-        why = {0: "no people were measured", 1: "one person was measured"}.get(crowds, f"{crowds} people were measured")
-        reason = (
-            f"There is no leaderboard: {why}, and at least {FEWEST} are needed to know how close a model can come to"
-            " people."
-        )
-        return Leaderboard(None, None, f"{reason} Published results are group means.", "")
-    fits_of = fits(data.scored, data.human)
-    if not len(fits_of):
-        return Leaderboard(
-            None,
-            None,
-            "There is no leaderboard: people and models have no curve of three points or more in common.",
-            "",
-        )
-    order = standings(fits_of)
-    if order["fit"].isna().all():
-        reasons = "; ".join(dict.fromkeys(f"{row.agent}: {row.note}" for row in order.head(3).itertuples(index=False)))
-        folder.table("leaderboard_paradigms", fits_of)
-        return Leaderboard(None, None, f"There is no leaderboard: no model has a score ({reasons}).", "")
-
-    return Leaderboard(*_leaderboard_tables(order, fits_of, folder), "", commands.scores())
-
-
-def _leaderboard_tables(order: pd.DataFrame, fits_of: pd.DataFrame, folder: Folder) -> tuple[PageTable, PageTable]:
-    """Return the table of models, and that of each paradigm."""
-
-    def interval(row: Mapping[Any, Any]) -> str:
-        return "" if row["low"] != row["low"] else f"{row['low']:.2f} to {row['high']:.2f}"
-
-    def score(row: Mapping[Any, Any]) -> str:
-        return "no score" if row["fit"] != row["fit"] else f"{row['fit']:.2f}"
-
-    def ceiling(row: Mapping[Any, Any]) -> str:
-        return (
-            ""
-            if row["ceiling"] != row["ceiling"]
-            else f"{row['ceiling']:.2f} ({row['ceiling_low']:.2f} to {row['ceiling_high']:.2f})"
-        )
-
-    best: list[PageColumn] = [
-        words_of("agent", "who"),
-        ("fit", score),
-        ("95% interval", interval),
-        *unread_columns(order),
-        ("paradigms", lambda row: str(row["n_paradigms"])),
-        words_of("note"),
-    ]
-    caption = (
-        "Fit: how closely a model's curve correlates with the curve of each person, relative to how closely each"
-        " person's curve correlates with the mean of the others. With a fit of 1, the model is as close to people as"
-        " their mean is to another person. Means over paradigms; intervals treat people as a sample. Fit is about the"
-        " shape of curves; the picture shows how many answers are right."
-    )
-    each: list[PageColumn] = [
-        words_of("paradigm"),
-        words_of("agent", "who"),
-        words_of("effect", "curve"),
-        ("points", lambda row: str(row["n_points"])),
-        ("people", lambda row: str(row["n_people"])),
-        ("ceiling (95% interval)", ceiling),
-        ("fit", score),
-        ("95% interval", interval),
-        *unread_columns(fits_of),
-        words_of("note"),
-    ]
-    return (
-        page_table(order, best, "Fit to people", caption, file=folder.table("leaderboard", order)),
-        page_table(
-            fits_of, each, "By paradigm", words=("who", "curve"), file=folder.table("leaderboard_paradigms", fits_of)
-        ),
-    )

@@ -132,39 +132,6 @@
     waiting = setTimeout(() => charts.filter((chart) => unfolded(chart) && chart.clientWidth !== Number(chart.dataset.width)).forEach(draw), 150);
   });
 
-  // A page that is watched loads itself again when another has taken its place, and comes back as it was left.
-  const watched = root.dataset.watch;
-  const kept = `spanlab ${location.pathname}`;
-  const memory = (() => { try { return sessionStorage; } catch { return null; } })();
-  function leave(stamp) {
-    const open = [...document.querySelectorAll("details")].map((one) => one.open);
-    const off = buttons.filter((button) => button.getAttribute("aria-pressed") !== "true").map((button) => button.dataset.agent ?? "");
-    memory?.setItem(kept, JSON.stringify({ top: scrollY, theme: root.dataset.theme, open, off, stamp }));
-    location.reload();
-  }
-  function comeBack() {
-    const left = JSON.parse(memory?.getItem(kept) ?? "null");
-    if (!left) return null;
-    if (left.theme) root.dataset.theme = left.theme;
-    const folds = [...document.querySelectorAll("details")];
-    if (folds.length === left.open.length) folds.forEach((one, at) => { one.open = left.open[at]; });
-    for (const button of buttons) if (left.off.includes(button.dataset.agent ?? "")) press(button, false);
-    return left;
-  }
-  const left = comeBack();
-  if (watched) {
-    globalThis.spanlabStamp = (stamp) => { if (stamp !== watched) leave(stamp); };
-    setInterval(() => {
-      const script = document.createElement("script");
-      script.src = `report.stamp.js?${Date.now()}`;
-      script.onload = () => script.remove();
-      script.onerror = () => { script.remove(); if (left?.stamp !== "gone") leave("gone"); };
-      document.head.append(script);
-    }, 3000);
-  } else {
-    memory?.removeItem(kept);
-  }
-
   // What is seen first is drawn first, then what lies below, one after the other, so that the page answers meanwhile; what is folded, when it is opened.
   const pending = () => charts.filter((chart) => unfolded(chart) && chart.dataset.width === undefined);
   let drawing = null;
@@ -195,7 +162,6 @@
 
   drawOpen().then(
     () => {
-      if (left) scrollTo({ top: left.top, behavior: "instant" });
       mark();
       root.dataset.ready = "yes";
     },

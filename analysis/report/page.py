@@ -31,16 +31,13 @@ from ..stats.equivalence import Margin
 from .commands import ReportCommands
 from .folder import Folder, names_of_files
 from .lab import exclusion_part, spoilers, timing_part
-from .overview import leaderboard, overview
+from .overview import overview
 from .paradigm import ParadigmPart, anchor_of, numbers_of, part_of
 from .scores import compared
 from .sections import SectionRequest, added_sections
 from .spans import spans_part
 from .text import Remark, opening, opening_of_spans
 
-#: What a page that is watched looks for: a script that tells the latest page's stamp.
-STAMP_FILE = "report.stamp.js"
-_STAMP = "@stamp@"
 #: Sections of further paradigms are folded.
 OPEN_SECTIONS = 3
 
@@ -54,9 +51,6 @@ class Options:
     practice, pilot : use these rows, too
     rules, rules_file : of exclusion, and the file that they were read from (for the commands that
         the page prints)
-    models : fit a mixed-effects model to each paradigm: always, never, or (None) where it takes
-        seconds
-    watched : the page loads itself again whenever it has been made again
     margins : within which differences count as none, as they were declared
     recipe : what the columns of tables mean, as it was typed and as it was read
     accept_unread : test answers of which many replies could not be read all the same
@@ -67,8 +61,6 @@ class Options:
     pilot: bool = False
     rules: tuple[Rule, ...] = ()
     rules_file: Path | None = None
-    models: bool | None = None
-    watched: bool = False
     margins: tuple[Margin, ...] = ()
     recipe: Recipe | None = None
     recipe_typed: tuple[str, ...] = ()
@@ -81,7 +73,6 @@ def compare(
     out: str | Path,
     options: Options = Options(),
     conversations: Sequence[Mapping[str, str]] = (),
-    folder: Folder | None = None,
     say: Callable[[str], None] = lambda text: None,
 ) -> Path:
     """Compare data: read them, draw the effects that they show beside published human curves, and
@@ -95,7 +86,6 @@ def compare(
     conversations : pages with conversations of chat models that stand in ``out`` by now:
         ``session``, ``agent``, ``account`` (a sentence on what the session took), ``href`` (empty
         when there is no page), ``trial`` and ``problem`` of each
-    folder : that of an earlier report, in which figures that have not changed are not drawn again
     say : gets what looks like a mistake in the data and was used all the same
 
     Returns
@@ -115,7 +105,7 @@ def compare(
     with pd.option_context(
         "mode.string_storage", "python"
     ):  # a page has thousands of small tables, for each of which Arrow takes longer
-        return _compare(paths, folder or Folder(Path(out)), options, conversations, say)
+        return _compare(paths, Folder(Path(out)), options, conversations, say)
 
 
 def _compare(
@@ -154,12 +144,7 @@ def _compare(
         page = _page(data, folder, commands, options, conversations)
         for text in _lacking(folder):
             say(text)
-        stamp = hashlib.sha256(page.encode()).hexdigest()[:16]
-        write_whole(report, page.replace(_STAMP, stamp).encode())
-        if options.watched:
-            write_whole(folder.path / STAMP_FILE, f'spanlabStamp("{stamp}");\n'.encode())
-        else:
-            (folder.path / STAMP_FILE).unlink(missing_ok=True)
+        write_whole(report, page.encode())
     except OSError as error:
         raise SpanLabError(
             f"cannot write the report to {folder.path}: {error.strerror or error}; choose another folder with -o"
@@ -197,7 +182,6 @@ def _page(
             stems[name],
             folder,
             commands,
-            options.models,
             folded=number >= OPEN_SECTIONS,
         )
         for number, name in enumerate(names)
@@ -247,7 +231,6 @@ def _page(
         figures=json.dumps(drawn_by_the_page, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
         looks=list(drawn.values()),
         overview=first,
-        leaderboard=leaderboard(data, folder, commands) if names else None,
         open_sections=OPEN_SECTIONS,
         notes=[*spoilt, *shared, *lacking, *_on_families(sizes), *_notes(data, names, len(spans))],
         parts=parts,
@@ -260,9 +243,7 @@ def _page(
         references=sorted({reference for part in parts for reference in part.references}),
         sessions=every,
         conversations=conversations,
-        command=commands.compare(options.models),
-        stamp=_STAMP if options.watched else "",
-        stamp_file=STAMP_FILE,
+        command=commands.compare(),
     )
 
 

@@ -1,4 +1,4 @@
-"""One paradigm of a report: its figures, tables, model and notes; figures and tables are written on
+"""One paradigm of a report: its figures, tables and notes; figures and tables are written on
 the way."""
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from .commands import ReportCommands
 from .effect_sentences import EffectClaims, effect_claims
 from .figures import FigureOnPage, compute_figures, show_figures
 from .folder import Folder
-from .models import Modelled, modelled
 from .nback import NBack, nback_ends, nback_notes, nback_results, nback_tables
 from .text import Remark, headline, like_for_like, ranked
 
@@ -134,7 +133,7 @@ class ParadigmPart:
     overall, lost, unread, intruded : rows of the table of everything together, and whether it has
         columns for lost answers, unread replies and intrusions
     tables : further tables
-    model : the mixed-effects model, None where it was not asked for
+    model : the command for the mixed-effects model
     warnings, notes : what limits the comparison
     nback : whether it is an N-back paradigm
     references : of published people
@@ -155,7 +154,7 @@ class ParadigmPart:
     unread: bool
     intruded: bool
     tables: list[tables.PageTable]
-    model: Modelled | None
+    model: str
     warnings: list[Remark]
     notes: list[Remark]
     nback: bool
@@ -191,7 +190,6 @@ def part_of(
     stem: str,
     folder: Folder,
     commands: ReportCommands,
-    models: bool | None,
     folded: bool = False,
 ) -> ParadigmPart:
     """Everything on the page about one paradigm; figures and tables are written on the way."""
@@ -238,7 +236,7 @@ def part_of(
         unread="unread" in total.columns,
         intruded=bool(len(numbers.intruded)),
         tables=details,
-        model=None if models is False else modelled(data, paradigm, stem, folder, commands, always=models is True),
+        model=commands.stats(paradigm),
         warnings=[note for note in notes if note.warning],
         notes=[note for note in notes if not note.warning],
         nback=numbers.nback is not None,

@@ -47,8 +47,6 @@ DISTANCE_COLUMNS = ("paradigm", "agent_kind", "agent", "against", "n_points", "r
 MOST_ANSWERERS = 20
 #: Fewer points than this have no correlation worth the name.
 _POINTS = 3
-#: Numbers of a permutation test that are held at once.
-_CHUNK = 1_000_000
 
 
 def curve_distance(table: pd.DataFrame, by: Sequence[str], against: str = "") -> pd.DataFrame:
@@ -390,32 +388,13 @@ class Crowd:
         shapes = _shapes(self.curves)
         if many < _POINTS or len(shapes) < 2:
             return nothing
-        total, others = shapes.sum(axis=0), self.with_others()[1]
-        low = float(others.mean()) if len(others) else math.nan
-        return nothing | {"r_low": low, "r_high": float(np.linalg.norm(total)) / len(shapes)}
-
-    def with_others(self) -> tuple[np.ndarray, np.ndarray]:
-        """Everybody's curve as a shape (without its mean, of length 1; flat ones are left out), and
-        its correlation with the mean of the others' shapes."""
-        shapes = _shapes(self.curves)
-        rest = shapes.sum(axis=0) - shapes
+        total = shapes.sum(axis=0)
+        rest = total - shapes
         sizes = np.linalg.norm(rest, axis=1)
         known = sizes > 1e-12
-        return shapes[known], np.sum(shapes * rest, axis=1)[known] / sizes[known]
-
-    def in_common(self, *, resamples: int = 999, seed: int = 0) -> float:
-        """The probability that curves of people who have nothing in common are as alike as these: a
-        permutation test of the length of the sum of their shapes, in which the points of each
-        person change places. Curves that are flat but for noise are below .05 in 5 of 100 samples,
-        however few people there are.
-        """
-        shapes, random, as_alike = _shapes(self.curves), np.random.RandomState(seed), 0
-        seen, step = float(np.linalg.norm(shapes.sum(axis=0))), max(1, _CHUNK // max(1, shapes.size))
-        for start in range(0, resamples, step):
-            places = random.random_sample((min(step, resamples - start), *shapes.shape)).argsort(axis=2)
-            sums = np.take_along_axis(shapes[None], places, axis=2).sum(axis=1)
-            as_alike += int((np.linalg.norm(sums, axis=1) >= seen - 1e-9).sum())
-        return (as_alike + 1) / (resamples + 1)
+        alike = np.sum(shapes * rest, axis=1)[known] / sizes[known]
+        low = float(alike.mean()) if known.any() else math.nan
+        return nothing | {"r_low": low, "r_high": float(np.linalg.norm(total)) / len(shapes)}
 
     def distance(self, curve: Mapping[tuple[Any, ...], float], *, level: float = LEVEL) -> dict[str, Any]:
         """A curve against each of these people: the mean of the correlations with an interval over
@@ -443,12 +422,10 @@ class Crowd:
         # correlations near 1 are skewed like shares near 1: Student's interval of 12 people held
         # 92.7 of 100
         share = estimate((1 + shapes @ shape[0]) / 2, level=level)
-        flat = len(theirs) - len(shapes)
         return row | {
             "r": 2 * share.mean - 1,
             "r_low": 2 * share.low - 1,
             "r_high": 2 * share.high - 1,
-            "note": f"{plural(flat, 'person', 'people')} with a flat curve left out" * (flat > 0),
         }
 
 

@@ -299,12 +299,12 @@ def test_an_agent_of_another_package_is_one_small_file(tmp_path: Path) -> None:
     assert table.groupby("trial")["answer"].first().nunique() > 3, "but not from trial to trial"
     assert "nothing to do" in spanlab("resume", str(folder))
     assert "did you mean 'perseverator'" in spanlab("replay", "vsr", "--agent", "perseverater", status=1)
-    spanlab("compare", "data", "-o", "report", "--no-models")
+    spanlab("compare", "data", "-o", "report")
     assert "repeats itself" in (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
     # without the package, what it answered is still read
     environment["PYTHONPATH"] = ""
     assert "unknown agent 'perseverator'" in spanlab("replay", "vsr", "--agent", "perseverator", status=1)
-    spanlab("compare", "data", "-o", "report", "--no-models")
+    spanlab("compare", "data", "-o", "report")
 
 
 @pytest.mark.slow

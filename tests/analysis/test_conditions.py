@@ -153,9 +153,7 @@ def test_a_page_asks_for_factors_that_no_effect_shows(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_page_has_them_with_their_commands(tmp_path: Path) -> None:
-    page = compare(
-        [saved(tmp_path, people(4, 60))], tmp_path / "report", Options(models=False, all_figures=True)
-    ).read_text()
+    page = compare([saved(tmp_path, people(4, 60))], tmp_path / "report", Options(all_figures=True)).read_text()
     assert {"search_conditions_correct.svg", "search_conditions_rt_ms.svg"} <= {
         one.name for one in (tmp_path / "report" / "figures").iterdir()
     }

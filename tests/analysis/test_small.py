@@ -60,7 +60,7 @@ def test_small_tables_are_compared(
         table.to_csv(file, index=False)
     else:
         table.convert_dtypes().to_parquet(file, index=False)
-    for words in (("compare", file, "-o", "out", "--models"), ("stats", file), ("scores", file)):
+    for words in (("compare", file, "-o", "out"), ("stats", file), ("scores", file)):
         status, said, err = run(*words)
         assert status == 0, err
         assert "nan" not in said

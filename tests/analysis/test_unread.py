@@ -26,7 +26,6 @@ from spanlab.analysis.figure_catalogue import figure_named
 from spanlab.analysis.figures.figure import Wish
 from spanlab.analysis.inference import against_guessing
 from spanlab.analysis.model_vs_human.comparison import distances
-from spanlab.analysis.model_vs_human.leaderboard import fits, standings
 from spanlab.analysis.model_vs_human.scores import scores
 from spanlab.analysis.report.nback import nback_results, nback_tables
 from spanlab.analysis.report.page import compare
@@ -126,7 +125,7 @@ def test_a_headline_without_unread_replies_says_nothing_of_them() -> None:
     assert "could not be read" not in text
 
 
-# N-back, leaderboard, scores ----------------------------------------------------------------------
+# N-back, scores ----------------------------------------------------------------------------------
 
 
 def blocks(
@@ -274,29 +273,6 @@ def like_people(unread: float, **options: Any) -> pd.DataFrame:
     lost = np.random.RandomState(5).rand(len(table)) < unread
     table.loc[lost, "outcome"], table.loc[lost, "correct"] = "invalid", False
     return table
-
-
-def test_the_leaderboard_has_the_share_and_bounds() -> None:
-    answers = scored(*people(), like_people(0.1))
-    table = fits(answers)
-    (row,) = table[table["agent"] == "a"].to_dict("records")
-    (known,) = unread_shares(answers.items).to_dict("records")
-    assert (row["unread"], row["all_wrong"], row["if_guessed"]) == pytest.approx(
-        (known["unread"], known["all_wrong"], known["if_guessed"])
-    )
-    assert 0 < row["fit"] < 1.3
-    (standing,) = standings(table).to_dict("records")
-    assert (standing["unread"], standing["if_guessed"]) == pytest.approx((known["unread"], known["if_guessed"]))
-    assert "unread" not in fits(scored(*people(), like_people(0.0))).columns
-
-
-def test_who_was_hardly_read_has_no_place_in_the_leaderboard() -> None:
-    (row,) = fits(scored(*people(), like_people(0.4))).to_dict("records")
-    assert row["fit"] != row["fit"]
-    assert row["note"] == "too many of its replies could not be read: no score"
-    assert row["unread"] == pytest.approx(0.4, abs=0.06)
-    accepted = fits(scored(*people(), like_people(0.4), accept_unread=True))
-    assert "could not be read" not in accepted["note"].str.cat()
 
 
 def test_scores_distances_and_guessing_have_the_share_and_bounds() -> None:

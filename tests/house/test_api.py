@@ -279,7 +279,7 @@ def test_figures_draw_themselves_and_can_be_saved(tmp_path: Path) -> None:
 def test_a_report_is_written(tmp_path: Path) -> None:
     for agent in ("capacity:3", "chance"):
         spanlab.replay("smu", agent, trials=8, data=tmp_path / "data")
-    page = spanlab.compare(tmp_path / "data", tmp_path / "report", models=False).file
+    page = spanlab.compare(tmp_path / "data", tmp_path / "report").file
     assert page.name == "report.html"
     assert "smu" in page.read_text("utf-8")
 

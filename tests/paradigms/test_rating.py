@@ -196,7 +196,7 @@ def test_figures_of_confidence_are_foreseen_and_on_the_page(
     assert "Dorfman, D. D." in text
     session = take(tmp_path, sure, make_agent("capacity:2"), 40, seed=3)
     monkeypatch.setattr(report_folder, "save", lambda *_: [])
-    spanlab.compare(session.folder, tmp_path / "report", models=False)
+    spanlab.compare(session.folder, tmp_path / "report")
     page = (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
     assert {"sure_calibration", "sure_roc", "sure_zroc"} <= {*re.findall(r'<figure id="([^"]+)">', page)}
     (row,) = pd.read_csv(tmp_path / "report" / "tables" / "sure_roc.csv").to_dict("records")

@@ -89,7 +89,7 @@ def test_python_gives_the_table_that_the_command_writes(
 @pytest.mark.slow
 def test_the_report_has_a_section_with_the_same_scores(battery: Path, scores: ScoreTable, tmp_path: Path) -> None:
     rehearse(tmp_path / "rehearsal", "p01")
-    page = spanlab.compare([battery, tmp_path / "rehearsal"], tmp_path / "report", models=False).file
+    page = spanlab.compare([battery, tmp_path / "rehearsal"], tmp_path / "report").file
     assert "Scores of each participant" in (text := page.read_text(encoding="utf-8"))
     assert "Left out: 1 session of simulated participants." in text
     written = pd.read_csv(tmp_path / "report" / "tables" / "scores_by_person.csv")
@@ -99,7 +99,7 @@ def test_the_report_has_a_section_with_the_same_scores(battery: Path, scores: Sc
 @pytest.mark.slow
 def test_a_report_of_machines_has_no_such_section(tmp_path: Path) -> None:
     result = spanlab.replay("vsr", agent="chance", trials=4, data=tmp_path, say=lambda text: None)
-    page = spanlab.compare(result.folder, tmp_path / "report", models=False).file
+    page = spanlab.compare(result.folder, tmp_path / "report").file
     assert "Scores of each participant" not in page.read_text(encoding="utf-8")
 
 

@@ -66,7 +66,7 @@ def test_report_methods_and_timing_say_who_was_at_a_page(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
     monkeypatch.setattr(report_folder, "save", lambda *_: [])
-    spanlab.compare(data, tmp_path / "report", models=False)
+    spanlab.compare(data, tmp_path / "report")
     page = (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
     assert "2 people took part in a browser, and 1 at a window. They are together in every figure." in page
     assert "<h2>Timing at the window and in browsers</h2>" in page

@@ -165,7 +165,7 @@ def test_a_hash_knows_every_answer() -> None:
 def test_the_report_has_the_pictures_and_sentences(run: Run, tmp_path: Path) -> None:
     data = people_and_machines(tmp_path / "data", 0, 8, ("cognitive:slots?k=3",))
     assert run("fit", str(data), *MODELS, "--save")[0] == 0
-    page = spanlab.compare(data, tmp_path / "report", models=False).file.read_text(encoding="utf-8")
+    page = spanlab.compare(data, tmp_path / "report").file.read_text(encoding="utf-8")
     assert "<h2>Models of memory</h2>" in page
     specs = json.loads(re.search(r'id="figures">(.*?)</script>', page, re.DOTALL)[1])["specs"]  # type: ignore[index]
     assert {"cd-models-parameters", "cd-models-curves"} <= set(specs)

@@ -150,7 +150,7 @@ def test_a_column_that_the_file_lacks_or_has_twice_is_refused(ours: pd.DataFrame
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
-    [("figure", "serial_position"), ("stats",), ("scores",), ("compare", "-o", "out", "--no-models")],
+    [("figure", "serial_position"), ("stats",), ("scores",), ("compare", "-o", "out")],
     ids=lambda words: words[0],
 )
 def test_commands_take_a_recipe(run: Run, ours: pd.DataFrame, tmp_path: Path, words: tuple[str, ...]) -> None:

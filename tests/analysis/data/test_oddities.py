@@ -227,7 +227,7 @@ def test_notes_are_on_the_error_stream_and_on_the_page(
     monkeypatch.setattr(folder, "save", lambda *_: [])
     file = written(NOTED["times in seconds"][0](people), tmp_path)
     words = {
-        "compare": ("compare", file, "-o", "out", "--no-models"),
+        "compare": ("compare", file, "-o", "out"),
         "figure": ("figure", "serial_position", file),
     }.get(command, (command, file))
     status, _, err = command_line(tmp_path, monkeypatch, capsys)(*words)

@@ -81,7 +81,7 @@ def test_a_figure_that_is_declared_is_everywhere(
     }
     # the report: in their sections, with tables and commands
     monkeypatch.setattr(report_folder, "save", lambda *_: [])
-    spanlab.compare("data", "report", models=False)
+    spanlab.compare("data", "report")
     page = (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
     keys = re.findall(r'<figure id="([^"]+)">', page)
     assert keys[-1] == "cd_answers_given"

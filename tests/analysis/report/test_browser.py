@@ -14,7 +14,7 @@ import pytest
 from analysis_tables import mixed, responses
 
 from spanlab.agents.oracles import CapacityAgent, Chance, IdealAgent
-from spanlab.analysis.report.page import STAMP_FILE, Options, compare
+from spanlab.analysis.report.page import compare
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request, Runner, begin
@@ -190,23 +190,3 @@ def test_a_page_of_two_paradigms_is_at_most_6000_px_high(tmp_path: Path) -> None
     assert measured["drawn"] >= 2  # the first figure of each paradigm is drawn
     assert measured["charts"] > measured["drawn"]  # and others are folded
     assert measured["height"] <= 6000
-
-
-def test_a_watched_page_loads_itself_again_when_another_has_taken_its_place(tmp_path: Path) -> None:
-    table = responses(lambda length, position: 0.9 - 0.1 * position, repetitions=4)
-    table.to_csv(tmp_path / "answers.csv", index=False)
-    report = compare([tmp_path / "answers.csv"], tmp_path / "out", Options(models=False, watched=True))
-    stamp = tmp_path / "out" / STAMP_FILE
-    run = visit(report, tmp_path / "profile1")
-    assert 'data-ready="yes"' in run.stdout
-    assert [line for line in run.stderr.splitlines() if "CONSOLE" in line] == []
-    # a page tells how often it was loaded; the stamp of another page makes it load itself, and this
-    # page then finds its own place and stays
-    again = "<body><script>sessionStorage.setItem('loads', Number(sessionStorage.getItem('loads') ?? 0) + 1); "
-    again += "document.documentElement.dataset.loads = sessionStorage.getItem('loads'); </script>"
-    report.write_text(report.read_text(encoding="utf-8").replace("<body>", again, 1), encoding="utf-8")
-    assert 'data-loads="1"' in visit(report, tmp_path / "profile2").stdout
-    stamp.unlink()
-    run = visit(report, tmp_path / "profile3")
-    assert 'data-loads="2"' in run.stdout, "where there is no stamp (any more) it looks once whether it was replaced"
-    assert 'data-ready="yes"' in run.stdout

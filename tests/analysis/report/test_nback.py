@@ -51,7 +51,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
             Runner(begin(folder / "data", paradigm, agent, plan, Request(2)), agent).run()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(report_folder, "save", noted)
-        return compare([folder / "data"], folder / "report", Options(models=False, all_figures=True))
+        return compare([folder / "data"], folder / "report", Options(all_figures=True))
 
 
 def table(report: Path, name: str) -> pd.DataFrame:

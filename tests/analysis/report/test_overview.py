@@ -15,15 +15,12 @@ from analysis_tables import mixed, responses
 from report_page import read
 
 from spanlab.analysis.data.loading import load
-from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.inference import Claim
-from spanlab.analysis.model_vs_human.leaderboard import _fit, _flat_over_sessions, fits, standings
 from spanlab.analysis.report import folder as report_folder
 from spanlab.analysis.report.effect_sentences import EffectClaims, Given, few
 from spanlab.analysis.report.overview import stated_answers
-from spanlab.analysis.report.page import Options, compare
+from spanlab.analysis.report.page import compare
 from spanlab.analysis.report.text import between
-from spanlab.analysis.stats.agreement import Crowd
 
 
 @pytest.fixture(autouse=True)
@@ -55,169 +52,11 @@ def machine(name: str, curve, seed: int = 50) -> pd.DataFrame:
     return responses(curve, lengths=[6], agent=f"network:{name}", kind="network", seed=seed, repetitions=60)
 
 
-@pytest.mark.slow
-def test_a_model_that_is_like_people_has_a_fit_of_1_and_one_that_is_not_has_not() -> None:
-    table = mixed(
-        *crowd(),
-        machine("alike", bowl),
-        machine("other", lambda length, position: 1.4 - bowl(length, position), seed=51),
-    )
-    found = {row["agent"]: row for row in fits(score_table(table)).to_dict("records")}
-    alike = found["network:alike"]
-    assert alike["fit"] == pytest.approx(1, abs=0.12)
-    assert alike["low"] < alike["fit"] < alike["high"]
-    assert found["network:other"]["high"] < 0
-    assert standings(fits(score_table(table)))["agent"].tolist() == ["network:alike", "network:other"]
-
-
-@pytest.mark.slow
-def test_where_people_have_nothing_in_common_there_is_no_score() -> None:
-    random = np.random.RandomState(2)
-    curves = [random.permutation([0.2, 0.4, 0.6, 0.8, 0.9, 0.1]) for _ in range(9)]
-    people = [
-        crowd(1, lambda length, position, own=own: own[int(position) - 1])[0].assign(participant=f"P{number}")
-        for number, own in enumerate(curves)
-    ]
-    found = fits(score_table(mixed(*people, machine("a", bowl))))
-    assert found["fit"].isna().all()
-    assert (
-        found["note"]
-        .str.contains("people's curves are not distinguishable from curves with nothing in common: no score")
-        .all()
-    )
-
-
-def test_a_ranking_needs_eight_people_and_a_curve_that_is_not_flat() -> None:
-    models = [machine("alike", bowl), machine("flat", lambda length, position: 0.6, seed=51)]
-    found = fits(score_table(mixed(*crowd(8), *models))).set_index("agent")
-    assert found["fit"].notna().to_dict() == {"network:alike": True, "network:flat": False}
-    assert found["note"]["network:flat"] == "its curve is flat, or not distinguishable from a flat one: no score"
-    few = fits(score_table(mixed(*crowd(7), *models)))
-    assert few[["fit", "low", "high", "ceiling_low"]].isna().all(axis=None)
-    assert (
-        few["note"]
-        .str.startswith("7 people with a curve that is not flat, and the interval of fewer than 8 does not hold")
-        .all()
-    )
-
-
-def apart(sessions: list[pd.DataFrame]) -> list[pd.DataFrame]:
-    """Tables as sessions of one machine."""
-    return [part.assign(session=f"s{at}", trial=part["trial"] + 100 * at) for at, part in enumerate(sessions)]
-
-
-@pytest.mark.slow
-def test_a_flat_curve_of_sessions_that_lack_conditions_has_no_place() -> None:
-    """Each of three sessions lacks a place in the list, so that none can say what is noise."""
-    parts = [machine("flat", lambda length, position: 0.6, seed=seed) for seed in (60, 61, 62)]
-    lacking = apart([part[part["serial_position"] != place] for place, part in zip((1, 3, 6), parts, strict=True)])
-    (found,) = fits(score_table(mixed(*crowd(), *lacking))).to_dict("records")
-    assert math.isnan(found["fit"])
-    assert (
-        found["note"] == "fewer than two of its sessions have all conditions, so that its curve may be flat: no score"
-    )
-
-
-@pytest.mark.slow
-def test_a_flat_curve_that_was_taken_twice_has_no_place_and_a_bowl_has() -> None:
-    """The second session of a network without noise has the answers of the first, and says nothing
-    more."""
-    for curve, note in (
-        (lambda length, position: 0.6, "its curve is flat, or not distinguishable from a flat one: no score"),
-        (bowl, ""),
-    ):
-        twice = apart([machine("same", curve, seed=51)] * 2)
-        (found,) = fits(score_table(mixed(*crowd(), *twice))).to_dict("records")
-        assert found["note"] == note
-        assert math.isnan(found["fit"]) is bool(note)
-
-
-def tilting(spread: float) -> list[pd.DataFrame]:
-    """Four sessions of a machine whose curves tilt differently."""
-    random, parts = np.random.RandomState(3), []
-    for at in range(4):
-        tilt = random.normal(0, spread)
-        curve = lambda length, position, tilt=tilt: float(  # noqa: E731
-            np.clip(bowl(length, position) + tilt * (position - 3.5), 0, 1)
-        )
-        parts.append(
-            machine("seeds", curve, seed=60 + at).assign(
-                session=f"s{at}", trial=lambda table, at=at: table["trial"] + 100 * at
-            )
-        )
-    return parts
-
-
-def test_a_machine_that_differs_between_sessions_has_an_interval_that_is_so_much_wider() -> None:
-    """The same answers, as one session and as four."""
-    parts = tilting(0.05)
-    several = fits(score_table(mixed(*crowd(), *parts))).iloc[0]
-    single = fits(score_table(mixed(*crowd(), *(part.assign(session="s") for part in parts)))).iloc[0]
-    assert several["fit"] == pytest.approx(single["fit"])
-    assert several["high"] - several["low"] > 1.05 * (single["high"] - single["low"])
-
-
-@pytest.mark.slow
-def test_a_shape_that_sessions_of_a_machine_do_not_share_has_no_place() -> None:
-    parts = tilting(0.15)
-    assert fits(score_table(mixed(*crowd(), *(part.assign(session="s") for part in parts))))["fit"].notna().all()
-    found = fits(score_table(mixed(*crowd(), *parts))).iloc[0]
-    assert (math.isnan(found["fit"]), found["note"]) == (
-        True,
-        "its curve is flat, or not distinguishable from a flat one: no score",
-    )
-
-
-@pytest.mark.parametrize("sessions", [2, 3, 5, 9])
-def test_flat_curves_of_machines_that_tilt_differently_from_session_to_session_seldom_have_a_place(
-    sessions: int,
-) -> None:
-    """Over trials, 44 to 45 of 100 such curves had a shape."""
-    random, claims = np.random.RandomState(sessions), 0
-    for _ in range(1000):
-        shares = (
-            0.7
-            + random.normal(0, 0.05, (sessions, 1))
-            + random.normal(0, 0.25, (sessions, 1)) * np.linspace(-0.5, 0.5, 5)
-        )
-        claims += not _flat_over_sessions(random.binomial(48, np.clip(shares, 0.01, 0.99)) / 48)
-    assert claims <= 65
-    assert not _flat_over_sessions(np.linspace(0.9, 0.4, 5) + random.normal(0, 0.02, (max(3, sessions), 5)))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("n_people", [8, 12, 24])
-def test_curves_of_people_who_have_nothing_in_common_seldom_give_a_place_and_fits_hold(n_people: int) -> None:
-    """People's log odds differ by what is their own at each point (SD about .05), and they take 12
-    trials at each of 6."""
-    slope, places, samples = np.linspace(0.9, 0.4, 6), 0, 600
-    model = (slope - slope.mean()) / np.linalg.norm(slope - slope.mean())
-    limits, scored = [], []
-    for number in range(samples):
-        random = np.random.RandomState([n_people, number])
-        crowds = []
-        for truth in (np.full(6, 0.65), slope):
-            shares = np.clip(
-                truth + random.normal(0, 0.1, (n_people, 1)) + random.normal(0, 0.05, (n_people, 6)), 0.02, 0.98
-            )
-            crowds.append(Crowd(tuple((at,) for at in range(6)), random.binomial(12, shares) / 12))
-        places += crowds[0].in_common(seed=number) < 0.01
-        assert crowds[1].in_common(seed=number) < 0.01
-        shapes, ceiling = crowds[1].with_others()
-        fit = _fit(shapes @ model, ceiling, {"level": 0.95, "resamples": 2000, "seed": number})
-        limits.append((fit["low"], fit["high"]))
-        scored.append(((shapes @ model).mean(), ceiling.mean()))
-    expected = np.divide(*np.mean(scored, axis=0))
-    held = sum(low <= expected <= high for low, high in limits)
-    assert places / samples <= 0.02
-    assert 0.93 <= held / samples <= 0.98
-
-
 def test_the_page_opens_with_everybody_and_the_effect(tmp_path: Path) -> None:
     mixed(*crowd(), machine("alike", bowl), machine("flat", lambda length, position: 0.6, seed=51)).to_csv(
         tmp_path / "all.csv", index=False
     )
-    page = compare([tmp_path / "all.csv"], tmp_path / "report", Options(models=False))
+    page = compare([tmp_path / "all.csv"], tmp_path / "report")
     html, text = page.read_text(encoding="utf-8"), read(page).text
     assert html.index('class="glance') < html.index('class="story') < html.index('class="paradigm')
     assert re.search(
@@ -231,16 +70,12 @@ def test_the_page_opens_with_everybody_and_the_effect(tmp_path: Path) -> None:
     value = told["network:flat"]["difference_value"]
     assert f"{100 * value:+.0f}".replace("-", "−") in text
     assert told["network:flat"]["share"] - told["network:flat"]["people"] == pytest.approx(value)
-    assert "Fit to people" in text
-    order = pd.read_csv(tmp_path / "report" / "tables" / "leaderboard.csv")
-    assert order["agent"].tolist()[0] == "network:alike"
-    assert f"{order['fit'][0]:.2f}" in text
 
 
 @pytest.mark.slow
 def test_people_stand_where_the_models_bands_are_and_not_where_published_people_are(tmp_path: Path) -> None:
     mixed(*crowd(), machine("alike", bowl)).to_csv(tmp_path / "all.csv", index=False)
-    html = compare([tmp_path / "all.csv"], tmp_path / "report", Options(models=False)).read_text(encoding="utf-8")
+    html = compare([tmp_path / "all.csv"], tmp_path / "report").read_text(encoding="utf-8")
     places = {
         row["agent"]: row for row in pd.read_csv(tmp_path / "report" / "tables" / "overview.csv").to_dict("records")
     }
@@ -257,23 +92,16 @@ def test_the_blind_guess_is_one_number_in_the_whole_story(tmp_path: Path) -> Non
     table = responses(lambda length, position: 0.7, lengths=[1, 9], agent="network:a", kind="network", repetitions=40)
     table = table.assign(blind=np.where(table["list_length"] == 9, 0.5, 0.2))
     table.to_csv(tmp_path / "all.csv", index=False)
-    text = read(compare([tmp_path / "all.csv"], tmp_path / "report", Options(models=False))).text
+    text = read(compare([tmp_path / "all.csv"], tmp_path / "report")).text
     assert re.search(r"above the best blind guess \(35%; p < .001\)", text)
     assert "the best blind guess 35%." in text
-
-
-@pytest.mark.slow
-def test_without_several_people_it_is_said_that_there_is_no_leaderboard(tmp_path: Path) -> None:
-    mixed(*crowd(1), machine("alike", bowl)).to_csv(tmp_path / "all.csv", index=False)
-    text = read(compare([tmp_path / "all.csv"], tmp_path / "report", Options(models=False))).text
-    assert "There is no leaderboard: one person was measured" in text
 
 
 @pytest.mark.slow
 def test_further_paradigms_are_folded_and_every_figure_has_its_legend(tmp_path: Path) -> None:
     parts = [machine("a", bowl).assign(paradigm=f"mine-{number}", session=f"s{number}") for number in range(5)]
     mixed(*parts).to_csv(tmp_path / "all.csv", index=False)
-    html = compare([tmp_path / "all.csv"], tmp_path / "report", Options(models=False)).read_text(encoding="utf-8")
+    html = compare([tmp_path / "all.csv"], tmp_path / "report").read_text(encoding="utf-8")
     sections = re.findall(r'<section class="paradigm".*?</section>', html, re.S)
     assert [
         bool(re.search(r"<details open>\s*<summary><h2>|<details open><summary><h2>", one)) for one in sections
@@ -312,7 +140,7 @@ def people_of_lists(*lists: tuple[int, int]) -> list[pd.DataFrame]:
 def row_of_picture(tmp_path: Path, *tables: pd.DataFrame) -> tuple[dict[str, int], pd.DataFrame, str]:
     """Percentages of marks by agent, the table of the picture, and what its row says."""
     mixed(*tables).to_csv(tmp_path / "all.csv", index=False)
-    html = compare([tmp_path / "all.csv"], tmp_path / "report", Options(models=False)).read_text(encoding="utf-8")
+    html = compare([tmp_path / "all.csv"], tmp_path / "report").read_text(encoding="utf-8")
     marks = {name: int(mark) for name, mark in re.findall(r"<title>([^<:]+(?::a|:b)?): (\d+)% right", html)}
     (said,) = re.findall(r'<a class="task"[^>]*>(.*?)</a>', html)
     return marks, pd.read_csv(tmp_path / "report" / "tables" / "overview.csv").set_index("agent"), said

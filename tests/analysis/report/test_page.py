@@ -26,7 +26,7 @@ from spanlab.paradigms import load_paradigm, plan_session, session_design
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request, Runner, begin
 
-PLAIN = Options(models=False, all_figures=True)
+PLAIN = Options(all_figures=True)
 EVIL = '<script>alert(1)</script> & "co" </script><!--'
 
 
@@ -197,7 +197,7 @@ def test_scripted_servers_pilots_and_different_files_are_warned_about(data: Path
         oracle=False,
     )
     edit(sessions / "vsr-chance-s3", paradigm_hash="another", pilot=True)
-    report = compare([sessions], tmp_path / "out", Options(pilot=True, models=False))
+    report = compare([sessions], tmp_path / "out", Options(pilot=True))
     text = read(report).text
     assert "chat:fake (scripted server, not a model) comes from a scripted server." in text
     assert "Session vsr-chance-s3 is a pilot." in text
@@ -509,7 +509,7 @@ def test_timing_verdicts_and_what_rules_left_out_stand_on_the_page(data: Path, t
     rules.write_text(
         "exclude:\n  - {leave_out: sessions, where: timing, above: 0, reason: timing did not hold}\n", encoding="utf-8"
     )
-    options = Options(models=False, rules=read_rules(rules), rules_file=rules)
+    options = Options(rules=read_rules(rules), rules_file=rules)
     report = compare([tmp_path / "data"], tmp_path / "left", options)
     text = read(report).text
     assert "(timing did not hold): 1 of 3 sessions left out" in text

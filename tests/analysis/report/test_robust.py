@@ -17,7 +17,7 @@ from report_page import read
 
 from spanlab.analysis.figure_catalogue import FIGURES, Figures
 from spanlab.analysis.report import folder as report_folder
-from spanlab.analysis.report.page import Options, compare
+from spanlab.analysis.report.page import compare
 from spanlab.core.errors import SpanLabError
 
 Change = Callable[[pd.DataFrame], pd.DataFrame]
@@ -54,19 +54,19 @@ def no_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report_folder, "save", lambda *_: [])
 
 
-def page_of(table: pd.DataFrame, folder: Path, models: bool = False, ending: str = "csv") -> str:
+def page_of(table: pd.DataFrame, folder: Path, ending: str = "csv") -> str:
     file = folder / f"answers.{ending}"
     plain = table.astype(object).where(table.notna(), None)
     if ending == "csv":
         plain.to_csv(file, index=False)
     else:
         table.to_parquet(file)
-    return read(compare([file], folder / "out", Options(models=models))).text
+    return read(compare([file], folder / "out")).text
 
 
 @pytest.mark.slow
 def test_a_table_is_compared_like_sessions(tmp_path: Path) -> None:
-    text = page_of(both(), tmp_path, models=True)
+    text = page_of(both(), tmp_path)
     assert not re.search("could not be (drawn|computed)", text)
     assert "People and machines, the same trials" in text
     assert "People (n = 3)" in text
@@ -77,8 +77,6 @@ def test_a_table_is_compared_like_sessions(tmp_path: Path) -> None:
     )
     where = r"people \(n = 3\) over the same list length and serial position \("
     assert re.search(rf"(from|points (above|below)) {where}.*95% interval [+−]?\d+ to [+−]?\d+; \d+ trials\)", text)
-    assert "Statistics: one model of all answers" in text
-    assert "p (Holm)" in text
     assert "Error consistency" in text
     assert "Noise ceiling" in text
     assert "Scores against “People (n = 3)”, measured here" in text
@@ -190,7 +188,7 @@ def test_columns_that_are_missing_leave_a_page(group: list[str], tmp_path: Path)
 
 @pytest.mark.slow
 def test_only_the_least_columns(tmp_path: Path) -> None:
-    text = page_of(both()[["participant", "agent_kind", "agent", "paradigm", "correct"]], tmp_path, models=True)
+    text = page_of(both()[["participant", "agent_kind", "agent", "paradigm", "correct"]], tmp_path)
     assert "No trial numbers: each row is taken as a trial." in text
     assert "only overall numbers" in text
 

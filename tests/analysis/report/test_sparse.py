@@ -12,7 +12,7 @@ from spanlab.analysis.data.loading import load
 from spanlab.analysis.figures.effect_figure import ComputedEffect
 from spanlab.analysis.report import folder
 from spanlab.analysis.report.figures import FEWEST_TRIALS, sparse
-from spanlab.analysis.report.page import Options, compare
+from spanlab.analysis.report.page import compare
 from spanlab.analysis.report.paradigm import numbers_of
 
 
@@ -59,10 +59,10 @@ def test_what_is_sparse_is_folded_but_for_the_first_where_all_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(folder, "save", lambda *_: [])
-    few = compare([answers(tmp_path, 3)], tmp_path / "few", Options()).read_text(encoding="utf-8")
+    few = compare([answers(tmp_path, 3)], tmp_path / "few").read_text(encoding="utf-8")
     figures = len(re.findall(r"<figure id=", few))
     assert few.count('<details class="fold sparse">') == figures - 1 > 0
     assert few.count("folded: ") == figures - 1
     assert re.search(r"\d+ of its \d+ points are of fewer than 8 trials\.", few)
-    enough = compare([answers(tmp_path, 20)], tmp_path / "enough", Options()).read_text(encoding="utf-8")
+    enough = compare([answers(tmp_path, 20)], tmp_path / "enough").read_text(encoding="utf-8")
     assert '<details class="fold sparse">' not in enough

@@ -236,9 +236,9 @@ def test_differences_are_judged_by_the_margin_and_only_by_one_that_was_declared(
 def test_the_page_says_alike_only_within_a_margin(tmp_path: Path) -> None:
     data = tmp_path / "switching.parquet"
     switchers(0.85).to_parquet(data)
-    text = compare([data], tmp_path / "plain", Options(models=False)).read_text(encoding="utf-8")
+    text = compare([data], tmp_path / "plain").read_text(encoding="utf-8")
     assert "alike within" not in text
-    declared = Options(models=False, margins=read_margins(["6points", "200ms"]))
+    declared = Options(margins=read_margins(["6points", "200ms"]))
     page = compare([data], tmp_path / "declared", declared).read_text(encoding="utf-8")
     assert "alike within 6 points" in page
     assert "within 6 points of 0" in page

@@ -143,7 +143,7 @@ def test_the_page_has_groups_where_there_are_some(tmp_path: Path, monkeypatch: p
     table = planted_groups(TWO, np.random.RandomState(1))
     for name, rows in (("with", table), ("without", table.drop(columns="group"))):
         rows.to_csv(tmp_path / f"{name}.csv", index=False)
-        spanlab.compare(tmp_path / f"{name}.csv", tmp_path / name, models=False)
+        spanlab.compare(tmp_path / f"{name}.csv", tmp_path / name)
         page = (tmp_path / name / "report.html").read_text(encoding="utf-8")
         assert ('<figure id="task_groups">' in page) == (name == "with")
         assert ("mean over set size, control minus training" in page) == (name == "with")

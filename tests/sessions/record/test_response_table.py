@@ -85,7 +85,7 @@ def test_without_pyarrow_and_vl_convert_sessions_and_tables_are_the_same(
     assert (copy / "responses.csv").read_bytes() == text
     assert not (copy / "responses.parquet").exists()
     pd.testing.assert_frame_equal(spanlab.read_responses(copy), whole)
-    status, _, err = run("compare", "bare", "-o", "report", "--no-models")
+    status, _, err = run("compare", "bare", "-o", "report")
     assert status == 0, err
     assert "pip install 'spanlab[figures]'" in err
     assert "figures/vsr_serial_position.svg" in err
@@ -112,6 +112,6 @@ def test_a_bare_installation_is_small_and_works(tmp_path: Path) -> None:
     size = sum(path.stat().st_size for path in site.rglob("*") if path.is_file())
     assert size < 480e6
     assert not {"pyarrow", "vl_convert"} & set(os.listdir(site))
-    for words in ("replay vsr --agent ideal --trials 4", "stats data", "compare data -o report --no-models"):
+    for words in ("replay vsr --agent ideal --trials 4", "stats data", "compare data -o report"):
         done = subprocess.run([python, "-m", "spanlab", *words.split()], capture_output=True, text=True, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
