@@ -4,14 +4,15 @@ simulations with known truth, seeds fixed.
     python benchmarks/coverage.py [SHARE] [WORD ...]
 
 Intervals say 95 of 100, tests 5 of 100. ``SHARE`` takes that part of the samples only; with words,
-only rows are made again that have one of them in their first two columns. The table in
-``docs/statistics.md`` is written anew, row by row, and says how many samples each has. Designs with
-few people and few sessions (``_few.py``) are kept in ``coverage_few.json``, from which
-``scripts/docs.py`` makes their table in the document.
+only rows are made again that have one of them in their first two columns. ``coverage.csv`` is
+written anew, row by row, and says how many samples each has; designs with few people and few
+sessions (``_few.py``) are kept in ``coverage_few.json``. ``scripts/docs.py`` sums both up in
+``docs/measurements.md``.
 """
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import sys
@@ -63,9 +64,9 @@ from _samples_of_figures import (
 )
 from scipy.special import ndtri
 
-DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "statistics.md"
+TABLE = Path(__file__).resolve().parent / "coverage.csv"
+COLUMNS = ("what", "of", "counted", "percent", "error", "samples")
 FEW = Path(__file__).resolve().parent / "coverage_few.json"
-BEGIN, END = "<!-- measured by benchmarks/coverage.py -->", "<!-- end of what was measured -->"
 #: Samples: of most rows, of those that take longer, of figures that are made whole, of models, and
 #: of those of sensitivity.
 SAMPLES, FEWER, FIGURES, MODELS, PROBIT = 2000, 1000, 500, 400, 200
@@ -1386,18 +1387,18 @@ def error_of(percent: float, samples: int) -> float:
     return 100 * z / (1 + z**2 / samples) * float(np.sqrt(p * (1 - p) / samples + z**2 / (4 * samples**2)))
 
 
-def written() -> dict[tuple[str, ...], str]:
-    """The rows that the document has, by their first three columns."""
-    lines = DOCUMENT.read_text(encoding="utf-8").split(BEGIN)[1].split(END)[0].strip().splitlines()[2:]
-    return {tuple(cell.strip() for cell in line.strip("|").split("|"))[:3]: line for line in lines}
+def written() -> dict[tuple[str, ...], Sequence[str]]:
+    """The rows of the table, by their first three columns."""
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        return {tuple(row[:3]): row for row in list(csv.reader(file))[1:]}
 
 
-def write(rows: dict[tuple[str, ...], str]) -> None:
-    """The document with these rows, in the order of the cases."""
-    lines = ["| what | of | | % | ± | samples |", "| --- | --- | --- | --- | --- | --- |"]
-    lines += [rows[case[:3]] for case in CASES if case[:3] in rows]
-    before, rest = DOCUMENT.read_text(encoding="utf-8").split(BEGIN)
-    DOCUMENT.write_text(before + BEGIN + "\n" + "\n".join(lines) + "\n" + END + rest.split(END)[1], encoding="utf-8")
+def write(rows: dict[tuple[str, ...], Sequence[str]]) -> None:
+    """The table with these rows, in the order of the cases."""
+    with TABLE.open("w", encoding="utf-8", newline="") as file:
+        out = csv.writer(file, lineterminator="\n")
+        out.writerow(COLUMNS)
+        out.writerows(rows[case[:3]] for case in CASES if case[:3] in rows)
 
 
 def few(pool: ProcessPoolExecutor, words: Sequence[str], share: float) -> None:
@@ -1448,11 +1449,10 @@ def main() -> None:
             for case, (percent, many) in job.result().items():
                 what, whose, counted, *_ = CASES[case]
                 print(f"{what}, {whose}\t{percent:.1f}\t% ({counted}, ± {error_of(percent, many):.1f})", flush=True)
-                rows[what, whose, counted] = (
-                    f"| {what} | {whose} | {counted} | {percent:.1f} | {error_of(percent, many):.1f} | {many:,} |"
-                )
+                numbers = (f"{percent:.1f}", f"{error_of(percent, many):.1f}", str(many))
+                rows[what, whose, counted] = (what, whose, counted, *numbers)
             write(rows)
-    print(f"docs/{DOCUMENT.name} has the table")
+    print(f"{TABLE.name} has the table; python scripts/docs.py sums it up")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ A generated part stands between ``<!-- begin NAME -->`` and ``<!-- end NAME -->`
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import sys
@@ -311,7 +312,7 @@ def rules() -> str:
     """How each quantity is estimated and judged."""
     from spanlab.analysis.inference import RULES
 
-    header = ("quantity", "estimator", "interval", "told from", "family")
+    header = ("quantity", "estimator", "interval", "compared with", "family")
     return table(header, [(one.quantity, one.estimator, one.interval, one.null, one.family) for one in RULES.values()])
 
 
@@ -364,27 +365,45 @@ def overview(number: int) -> str:
     return table(*list(gallery.overview())[number])
 
 
+def coverage() -> str:
+    """How often intervals held and tests rejected, as ``benchmarks/coverage.py`` measured it: a row
+    for each quantity."""
+    with (ROOT / "benchmarks" / "coverage.csv").open(encoding="utf-8", newline="") as file:
+        measured = list(csv.DictReader(file))
+    counted: dict[str, dict[str, list[float]]] = {}
+    for row in measured:
+        what, how = re.split(r", (?![^(]*\))", row["what"])[0], row["counted"]
+        if how not in ("interval holds", "test rejects"):
+            what += f" ({how})"
+        counted.setdefault(what, {}).setdefault("rejected" if how == "test rejects" else "held", []).append(
+            float(row["percent"])
+        )
+    lines = [
+        (what, str(sum(map(len, found.values()))), *(least_to_most(found.get(how, ())) for how in ("held", "rejected")))
+        for what, found in counted.items()
+    ]
+    return table(("quantity", "rows", "held", "rejected"), lines)
+
+
 def few_units() -> str:
     """Intervals over few people and few sessions, as ``benchmarks/coverage.py`` measured them."""
     rows = json.loads((ROOT / "benchmarks" / "coverage_few.json").read_text(encoding="utf-8"))
     parts = []
-    for whose in ("people", "sessions"):
+    for whose, sizes in (("people", (3, 5, 8, 24)), ("sessions", (2, 3, 5, 20))):
         of = [row for row in rows if ("sessions" in row["whom"]) == (whose == "sessions")]
-        sizes = sorted({row["size"] for row in of})
-        cells: dict[tuple[str, str, str], dict[int, str]] = {}
+        cells: dict[tuple[str, str], dict[int, list[float]]] = {}
         for row in of:
-            cells.setdefault((row["asked"], row["whom"], row["counted"]), {})[row["size"]] = few_cell(row)
-        lines = [(*key, *(known.get(size, "") for size in sizes)) for key, known in cells.items()]
-        parts.append(table((f"what, by number of {whose}", "of", "", *map(str, sizes)), lines))
+            counted = "held" if row["counted"] == "interval holds" else "rejected"
+            cells.setdefault((row["asked"], counted), {}).setdefault(row["size"], []).append(row["percent"])
+        lines = [(*key, *(least_to_most(known.get(size, ())) for size in sizes)) for key, known in cells.items()]
+        parts.append(table((f"what, by number of {whose}", "", *map(str, sizes)), lines))
     return "\n".join(parts)
 
 
-def few_cell(row: dict[str, Any]) -> str:
-    """A percentage; what is conservative has its median width, and what is withheld its share."""
-    text = f"{row['percent']:.1f}"
-    if row["counted"] == "interval holds" and row["percent"] > 97.5:
-        text += f" (conservative: width {row['width']:.3g})"
-    return text + (f"; {row['withheld']:.1f} withheld" if row["withheld"] else "")
+def least_to_most(percents: Sequence[float]) -> str:
+    """The lowest and the highest of some percentages."""
+    ends = sorted({f"{end:.1f}" for end in (min(percents), max(percents))}, key=float) if percents else []
+    return " to ".join(ends)
 
 
 def generators() -> dict[str, Callable[[], str]]:
@@ -453,6 +472,7 @@ def generators() -> dict[str, Callable[[], str]]:
         "commands": docs_reference.commands,
         "public functions": docs_reference.public_functions,
         **{f"plugin {what}": partial(docs_reference.plugin_file, what) for what in docs_reference.PLUGIN},
+        "coverage": coverage,
         "few units": few_units,
         "ours": ours,
         "composition": composition,

@@ -55,7 +55,7 @@ def estimate(
       where most units are alike and the others rare.
     * Interval of other values: Student's. Resampled units cannot lie beyond those that were seen,
       so the percentile bootstrap of three people held a true mean in three of four samples; see the
-      table of coverage in ``docs/statistics.md``.
+      table of coverage in ``docs/measurements.md``.
     * Proportions whose units are all 0 or 1 (one question a trial) are counts: their interval is
       the binomial one with mid-p (Lancaster, 1961).
     * One unit, or units that are all equal but not at 0 or 1: no interval.

@@ -15,7 +15,7 @@ from .cell_means import Cells
 
 #: Below this many right or wrong answers in a cell the spread between units tells too little: there
 #: shares have the standard error of independent answers at least (see the table of coverage in
-#: ``docs/statistics.md``).
+#: ``docs/measurements.md``).
 _RARE = 10
 #: A share that is nearer to 0 or 1 than this is skewed over people, and so is what it is a part of.
 NEAR = 0.1

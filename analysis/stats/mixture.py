@@ -23,7 +23,7 @@ Model = Literal["two", "three"]
 #: components of each model, in their order; the last one is guessing
 COMPONENTS: dict[Model, tuple[str, ...]] = {"two": ("p_target", "p_guess"), "three": ("p_target", "p_swap", "p_guess")}
 #: Least trials for a fit: below, planted parameters are not recovered in simulation
-#: (docs/statistics.md has the table).
+#: (docs/measurements.md has the table).
 ENOUGH: dict[Model, int] = {"two": 100, "three": 150}
 #: A component with less weight than this is as good as none.
 NIL = 0.005

@@ -31,7 +31,7 @@ from ..means.bootstrap import LEVEL
 from .effect_sizes import rank_biserial
 
 #: Least questions of each kind (signals, others) for a fit: below, planted parameters are not
-#: recovered in simulation (docs/statistics.md has the table).
+#: recovered in simulation (docs/measurements.md has the table).
 ENOUGH = 50
 #: Least different values of evidence for a fit: with three the model has as many parameters as the
 #: curve has numbers.

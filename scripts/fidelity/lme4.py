@@ -1,5 +1,5 @@
 """Fits the mixed-effects models of data that ship with lme4 too, and writes how far its estimates
-are from SpanLab's into ``docs/statistics.md``.
+are from SpanLab's into ``docs/measurements.md``.
 
     python scripts/fidelity/lme4.py            fits all of them (minutes) and writes the table; needs Rscript with lme4 (apt install r-base-core r-cran-lme4)
 
@@ -34,7 +34,7 @@ from spanlab.analysis.stats.r_export import write_r, write_r_of_sensitivity
 from spanlab.analysis.stats.sensitivity_model import sensitivity_model
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENT = ROOT / "docs" / "statistics.md"
+DOCUMENT = ROOT / "docs" / "measurements.md"
 BEGIN, END = "<!-- measured by scripts/fidelity/lme4.py -->", "<!-- end of what lme4 has -->"
 #: Tasks of the published study whose right answers are compared, and those whose sensitivity is.
 LOGISTIC = (

@@ -173,7 +173,7 @@ def test_the_figure_of_people_and_of_a_model(tmp_path: Path) -> None:
 def test_from_enough_answers_on_planted_parameters_are_recovered(
     weights: tuple[float, ...], sd: float, size: int, trials: int
 ) -> None:
-    """Bias, spread and coverage, as docs/statistics.md has them."""
+    """Bias, spread and coverage, as docs/measurements.md has them."""
     assert trials == ENOUGH["two" if len(weights) == 2 else "three"]
     for one in recover(weights, sd, size, trials, people=200, seed=9):
         assert abs(one.bias) < (0.1 * sd if one.name == "sd" else 0.04), one

@@ -3,6 +3,7 @@ guessers and habits, by hand and by simulation."""
 
 from __future__ import annotations
 
+import csv
 import math
 import re
 from pathlib import Path
@@ -378,12 +379,8 @@ def test_the_table_of_coverage_is_whole_and_says_what_it_should() -> None:
     """Every case of the benchmark has a row; no interval holds too little, and no test cries wolf
     too often, beyond the error of so many samples."""
     root = Path(__file__).resolve().parents[2]
-    text = (root / "docs" / "statistics.md").read_text(encoding="utf-8")
-    rows = re.search(
-        r"<!-- measured by benchmarks/coverage.py -->\n(.*?)<!-- end of what was measured -->", text, re.DOTALL
-    )
-    assert rows is not None
-    cells = [[one.strip() for one in line.strip("|").split("|")] for line in rows[1].splitlines()[2:]]
+    with (root / "benchmarks" / "coverage.csv").open(encoding="utf-8", newline="") as file:
+        cells = list(csv.reader(file))[1:]
     program = (root / "benchmarks" / "coverage.py").read_text(encoding="utf-8")
     cases = re.findall(r'^    \(\s*"(.*?)",\s*"(.*?)",\s*(?:HOLDS|SIZE|BETWEEN|ABOUT),', program, re.MULTILINE)
     assert [(what, whose) for what, whose, *_ in cells] == cases

@@ -235,7 +235,7 @@ def test_where_nobody_was_asked_for_a_rating_nothing_appears() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("d_a", "slope"), [(0.5, 1.0), (1.0, 0.8), (1.5, 0.7), (2.2, 0.8)])
 def test_from_enough_answers_on_planted_parameters_are_recovered(d_a: float, slope: float) -> None:
-    """Bias, spread and coverage, as docs/statistics.md has them."""
+    """Bias, spread and coverage, as docs/measurements.md has them."""
     for one in recover(d_a, slope, ENOUGH, people=1000, seed=9):
         assert abs(one.bias) < (0.005 if one.name == "area" else 0.07), one
         assert 0.92 < one.coverage < 0.98, one

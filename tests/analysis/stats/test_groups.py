@@ -177,7 +177,7 @@ def test_a_model_by_group_takes_people_as_its_units() -> None:
 
 @pytest.mark.slow
 def test_tests_of_groups_hold_their_size() -> None:
-    """Unequal numbers of people, trials and spread, as docs/statistics.md has it."""
+    """Unequal numbers of people, trials and spread."""
     random = np.random.RandomState(5)
     t_tests, f_tests = [], []
     for _ in range(2000):

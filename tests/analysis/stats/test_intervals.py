@@ -1,7 +1,7 @@
 """Intervals over few people and few sessions hold what was planted as often as they say, and say
 nothing where nothing can be said.
 
-The full table is that of ``make bench ARGS=coverage``, in ``docs/statistics.md``.
+``make bench ARGS=coverage`` makes all designs; ``docs/measurements.md`` sums them up.
 """
 
 from __future__ import annotations

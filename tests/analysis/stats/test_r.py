@@ -51,7 +51,7 @@ def test_data_and_script_are_written(tmp_path: Path) -> None:
 
 
 def written_rows() -> list[list[str]]:
-    text = (ROOT / "docs" / "statistics.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "measurements.md").read_text(encoding="utf-8")
     rows = (
         text.split("<!-- measured by scripts/fidelity/lme4.py -->")[1]
         .split("<!-- end of what lme4 has -->")[0]

@@ -1,5 +1,6 @@
 """How well planted parameters of rated detection are recovered: ``python
-tests/helpers/data/roc_recovery.py`` prints the table of docs/statistics.md."""
+tests/helpers/data/roc_recovery.py`` prints the table of which docs/measurements.md
+has a part."""
 
 from __future__ import annotations
 
