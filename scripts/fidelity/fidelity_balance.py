@@ -1,5 +1,5 @@
 """What balanced designs do to the answers of human sessions, and what they give away: a table of
-``docs/fidelity.md``, made by ``fidelity_tables.py``.
+``tables.md``, made by ``fidelity_tables.py``.
 
 Every two-alternative paradigm whose human design is balanced is planned for many seeds, with its
 balance and without. Whether the next answer can be foreseen is tried by boosted trees

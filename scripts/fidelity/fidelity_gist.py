@@ -1,4 +1,4 @@
-"""How far the observers of the gist get: a table of ``docs/fidelity.md``, made by
+"""How far the observers of the gist get: a table of ``tables.md``, made by
 ``fidelity_tables.py``, and ``analysis/published/gist.csv``.
 
 Each condition has as many trials as give ``QUESTIONS`` questions that are scored. Conditions are

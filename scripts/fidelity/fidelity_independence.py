@@ -1,4 +1,4 @@
-"""Measures, for ``docs/fidelity.md``, whether trials of different factor levels know of one
+"""Measures, for ``tables.md``, whether trials of different factor levels know of one
 another.
 
 What is measured is the mutual information between the answers of two cells of a design.

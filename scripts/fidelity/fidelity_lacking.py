@@ -1,4 +1,4 @@
-"""How far an observer gets who lacks one thing: a table of ``docs/fidelity.md``, made by
+"""How far an observer gets who lacks one thing: a table of ``tables.md``, made by
 ``fidelity_tables.py``.
 
 Each row is an :class:`~fidelity_observers.Observer`. Where what is left tells nothing but how many

@@ -1,4 +1,5 @@
-"""Measures what ``docs/fidelity.md`` tells of trials, and writes the numbers into its tables.
+"""Measures what ``docs/fidelity.md`` tells of trials, and writes the numbers into its table of faults
+and into ``tables.md``, which has the others.
 
     python scripts/fidelity/fidelity_tables.py                   measures all again (some minutes) and rewrites every table
     python scripts/fidelity/fidelity_tables.py faults lacking    only these tables
@@ -22,7 +23,9 @@ import fidelity_gist
 import fidelity_independence
 import fidelity_lacking
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "fidelity.md"
+HERE = Path(__file__).resolve().parent
+#: The page that explains the tables and has that of faults, and the page of all others.
+PAGE, REST = HERE.parents[1] / "docs" / "fidelity.md", HERE / "tables.md"
 #: Every table by its name: a function without parameters that gives it as Markdown.
 TABLES: dict[str, Callable[[], str]] = {
     "faults": fidelity_faults.table,
@@ -37,22 +40,32 @@ _TABLE = re.compile(
 )
 
 
-def written(text: str, name: str) -> str:
-    """The table of that name as it stands in a page.
+def page_of(name: str) -> Path:
+    """The page with the table of that name."""
+    return PAGE if name == "faults" else REST
+
+
+def written(name: str) -> str:
+    """The table of that name as it stands in its page.
 
     Raises
     ------
     KeyError
         when it is not there.
     """
+    text = page_of(name).read_text(encoding="utf-8")
     found = {match["name"]: match[0][len(match[1]) : -len(match[3])] for match in _TABLE.finditer(text)}
     return found[name]
 
 
-def replaced(text: str, name: str, made: str) -> str:
-    """The page with this table in place of the one of that name."""
-    written(text, name)
-    return _TABLE.sub(lambda match: match[1] + made + match[3] if match["name"] == name else match[0], text)
+def replace(name: str, made: str) -> None:
+    """Put this table in place of the one of that name."""
+    page = page_of(name)
+    text = page.read_text(encoding="utf-8")
+    page.write_text(
+        _TABLE.sub(lambda match: match[1] + made + match[3] if match["name"] == name else match[0], text),
+        encoding="utf-8",
+    )
 
 
 def main(arguments: list[str]) -> int:
@@ -65,7 +78,7 @@ def main(arguments: list[str]) -> int:
         if "--print" in arguments:
             print(made)
             continue
-        PAGE.write_text(replaced(PAGE.read_text(encoding="utf-8"), name, made), encoding="utf-8")
+        replace(name, made)
     return 0
 
 

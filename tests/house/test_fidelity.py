@@ -25,7 +25,7 @@ MEASURES = fidelity_faults.measures()
 
 def page() -> dict[str, list[str]]:
     """The rows of the table of faults in the page, by what they are about."""
-    part = fidelity_tables.written((ROOT / "docs" / "fidelity.md").read_text(encoding="utf-8"), "faults")
+    part = fidelity_tables.written("faults")
     rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in part.strip().splitlines()[2:]]
     return {row[0]: row[1:] for row in rows}
 
@@ -131,9 +131,7 @@ def test_what_the_page_says_of_presets_is_so() -> None:
 
 
 def balance_rows() -> dict[str, list[str]]:
-    lines = fidelity_tables.written(
-        (ROOT / "docs" / "fidelity.md").read_text(encoding="utf-8"), "balance"
-    ).splitlines()[2:]
+    lines = fidelity_tables.written("balance").splitlines()[2:]
     cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
     return {one[0].strip("`"): one[1:] for one in cells}
 

@@ -1,4 +1,4 @@
-"""How far observers get who lack one thing: the table in ``docs/fidelity.md`` is current and true,
+"""How far observers get who lack one thing: their table is current and true,
 and no observer is scored with what it has learned from."""
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ QUICK = [
 
 
 def rows() -> list[list[str]]:
-    text = fidelity_tables.written((ROOT / "docs" / "fidelity.md").read_text(encoding="utf-8"), "lacking")
+    text = fidelity_tables.written("lacking")
     return [[cell.strip() for cell in line.strip()[1:-1].split("|")] for line in text.strip().splitlines()]
 
 
