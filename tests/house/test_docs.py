@@ -19,6 +19,8 @@ from pathlib import Path
 
 import pytest
 
+from spanlab.agents.chat import RequestLimits
+from spanlab.agents.chat.settings import ChatSettings
 from spanlab.cli import main
 from spanlab.paradigms import compile_trial, load_paradigm
 from spanlab.sessions.studies.study import load_study
@@ -167,6 +169,17 @@ def test_generated_parts_are_those_of_the_code(
     monkeypatch.syspath_prepend(ROOT / "scripts")
     script = runpy.run_path(str(ROOT / "scripts" / "docs.py"))
     assert script["main"](["--check"]) == 0, f"{capsys.readouterr().out}\nrun: python scripts/docs.py"
+
+
+def test_settings_that_documents_name_are_there() -> None:
+    """Commands that need a model are not run; their settings are looked up."""
+    unknown = []
+    for block in blocks():
+        for option, settings in (("chat", ChatSettings), ("care", RequestLimits)):
+            for name in re.findall(rf"--{option} ['\"]?(\w+)=", block.text):
+                if name not in settings.model_fields:
+                    unknown.append(f"{block}: --{option} {name}")
+    assert not unknown
 
 
 def test_folders_of_the_map_exist() -> None:
