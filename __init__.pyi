@@ -17,7 +17,6 @@ from .api.screens import display as display
 from .api.screens import timing as timing
 from .api.starting import demo as demo
 from .api.starting import new as new
-from .api.starting import preview as preview
 from .api.starting import show as show
 from .api.statistics import stats as stats
 from .api.studies import study_monitor as study_monitor

@@ -1,5 +1,5 @@
 """A commented start for a paradigm, a study, an agent or a package; the demonstration; one trial as
-a picture, or in the window display by display."""
+a picture."""
 
 from __future__ import annotations
 
@@ -173,30 +173,3 @@ def show(
     except OSError as error:
         raise SpanLabError(f"cannot write {output}: {error.strerror or error}") from None
     return Result([str(file)], files=[file])
-
-
-@public
-def preview(
-    paradigm: ParadigmArgument,
-    *,
-    levels: LevelsOption = None,
-    seed: Annotated[int, typer.Option("--seed", help="seed of the trial", min=0)] = 1,
-    generator: GeneratorOption = None,
-    language: Annotated[str, typer.Option("--language", help="language of the legends")] = "en",
-    windowed: Annotated[bool, typer.Option("--windowed", help="use a window instead of the full screen")] = False,
-) -> None:
-    """Step through one trial in the window: space for the next display, left arrow for the one
-    before, A for the answer, Escape to leave."""
-    from ..agents.human.display.window import need_window
-
-    need_window()
-    loaded, trial = one_trial(paradigm, levels, seed, generator)
-    from ..agents.human.participant import Participant
-    from ..agents.human.preview import Preview
-    from ..agents.human.window_options import WindowOptions
-
-    agent = Participant(WindowOptions(fullscreen=not windowed))
-    try:
-        Preview(agent.open(), trial, language, loaded.translations.get(language)).run()
-    finally:
-        agent.close()

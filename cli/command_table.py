@@ -37,7 +37,6 @@ PANELS = {
     },
     "people": {
         "run": "api.people:run",
-        "preview": "api.starting:preview",
         "display": "api.screens:display",
         "timing": "api.screens:timing",
         "study": "",

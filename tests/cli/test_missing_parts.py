@@ -70,7 +70,6 @@ CASES: list[tuple[list[str], dict[str, str], list[str], str]] = [
     (["psychopy"], DEAD, SIMULATED, "needs PsychoPy, which is not installed"),
     (["Xlib"], NO_DISPLAY, SIMULATED, "the simulated participant needs python-xlib, which is not installed"),
     (["psychopy"], NO_DISPLAY, ["run", "study.yaml", "--participant", "p"], "needs PsychoPy, which is not installed"),
-    (["psychopy"], NO_DISPLAY, ["preview", "vsr"], "a window for participants needs PsychoPy, which is not installed"),
     (["psychopy"], NO_DISPLAY, ["display"], "a window for participants needs PsychoPy, which is not installed"),
     (
         ["serial"],
