@@ -80,7 +80,6 @@ class AtWindow(TypedDict, total=False):
             metavar="PATCH",
         ),
     ]
-    theme: Annotated[str, typer.Option("--theme", help="colours around the canvas", metavar="standard|dark|light")]
     palette: Annotated[
         str,
         typer.Option(
@@ -211,7 +210,7 @@ def run(
         "buttons": options.get("buttons", ""),
         **({} if options.get("font") is None else {"font": str(options.get("font"))}),
     }
-    looks: dict[str, Any] = {name: options.get(name) for name in ("theme", "palette") if name in options}
+    looks: dict[str, Any] = {"palette": options["palette"]} if "palette" in options else {}
     if "refractory" in options:
         looks["refractory"] = read_refractory(options["refractory"])
     of_paradigms = {"set": levels, "seed": seed, "trials": trials, "paired_with": paired_with, "design": design}
@@ -233,7 +232,6 @@ def run(
         return Taken(Path(data), told=run_study(paradigm, Path(data), visit, speed, {**window, **looks}))
     _refuse(dict.fromkeys(part(options, VisitOptions), True), f"{paradigm} is not a study file")
     watching = watcher(options.get("say"))
-    looks = {"theme": "standard", "palette": "published", "refractory": read_refractory("200,100"), **looks}
     begun, agent = begin_with_somebody(
         Path(data),
         paradigm,
@@ -242,7 +240,6 @@ def run(
         speed=speed,
         window={
             **window,
-            "theme": "standard",
             "palette": "published",
             "refractory": read_refractory("200,100"),
             **looks,

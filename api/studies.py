@@ -206,7 +206,7 @@ def _window(study: Study, window: dict[str, Any]) -> dict[str, Any]:
     )
     study_font = {} if study.font is None else {"font": str(study.font)}
     box = {"buttons": study.buttons} if study.buttons else {}
-    usual = {"theme": study.theme, "palette": study.palette, "refractory": study.refractory, **study_font, **box}
+    usual = {"palette": study.palette, "refractory": study.refractory, **study_font, **box}
     window = {**usual, **window}
     if study.display is None or "display" in window:
         return window

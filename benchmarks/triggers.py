@@ -22,7 +22,7 @@ import numpy as np
 
 from spanlab.agents.human import virtual_screen
 from spanlab.agents.human.display.window import LabWindow, Screen
-from spanlab.agents.human.triggers.address import read_address
+from spanlab.agents.human.triggers.ports import read_address
 from spanlab.agents.human.triggers.sender import Sending, TriggerSender
 
 CODES = 400

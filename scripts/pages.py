@@ -24,8 +24,8 @@ from PIL import Image
 from typing_extensions import override
 
 from spanlab.agents.base import Response, TrialContext
+from spanlab.agents.human.display.colours import BACKGROUND
 from spanlab.agents.human.display.surface import SurfaceView
-from spanlab.agents.human.display.theme import STANDARD
 from spanlab.agents.human.input.answering import AnswerSheet
 from spanlab.agents.human.pages.sheets import PageSheet, lay_out
 from spanlab.agents.human.stage import letter_beside
@@ -142,7 +142,7 @@ def pages_of(name: str, language: str) -> list[tuple[str, PageContent | AskedDis
 
 def drawn(sheet: PageSheet, size: tuple[int, int]) -> Image.Image:
     """Return a sheet as the window shows it."""
-    image = Image.new("RGB", size, STANDARD.background)
+    image = Image.new("RGB", size, BACKGROUND)
     for part, y in ((sheet.body, sheet.y), (sheet.footer, sheet.footer_y)):
         if part is not None:
             image.paste(part, ((size[0] - part.width) // 2, size[1] // 2 - y - part.height // 2))
@@ -152,7 +152,7 @@ def drawn(sheet: PageSheet, size: tuple[int, int]) -> Image.Image:
 def asked(question: AskedDisplay, language: str, size: tuple[int, int], letter: int) -> Image.Image:
     """Return a display with its question, and everything around it to answer with, as the window
     shows it before the first press."""
-    image = Image.new("RGB", size, STANDARD.background)
+    image = Image.new("RGB", size, BACKGROUND)
     canvas = round(size[1] * _CANVAS) // 2 * 2
     image.paste(picture(question.stimulus.scene(), canvas), ((size[0] - canvas) // 2, (size[1] - canvas) // 2))
     view = SurfaceView(

@@ -7,7 +7,7 @@ from .simulation import ANSWER_MS as ANSWER_MS
 from .simulation import NEXT_MARK_MS as NEXT_MARK_MS
 from .simulation import Decisions as Decisions
 from .simulation import drawn_seconds as drawn_seconds
+from .simulation import moves as moves
 from .simulation import observer_settings as observer_settings
 from .simulation import reaction_times as reaction_times
-from .simulation import turning_keys as turning_keys
 from .window_options import WindowOptions as WindowOptions

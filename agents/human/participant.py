@@ -30,10 +30,10 @@ from .input.keymap import Keymap
 from .input.steps import GO_ON_AFTER, USUAL, Refractory, time_of
 from .pages import between_trials
 from .sounding import check_sounds
-from .stage import Stage, WindowLooks
+from .stage import Stage
 from .trial_player import Player
-from .triggers.address import read_address
 from .triggers.marker import Marker
+from .triggers.ports import read_address
 from .triggers.sender import TriggerSender
 from .window_options import USUAL_WINDOW, WindowOptions
 
@@ -109,14 +109,13 @@ class Participant(WindowAgent):
         """
         if self._stage is None:
             options = self.window_options
-            looks = WindowLooks(options.theme, options.palette)
             self._stage = Stage(
                 options.place,
                 options.canvas,
                 options.keyboard,
                 self._tell,
                 self._patch,
-                looks,
+                options.palette,
                 self._refractory_times(),
             )
             self._stage.presses.box = self._box
@@ -310,7 +309,6 @@ class Participant(WindowAgent):
             "acknowledge_ms": ACKNOWLEDGE * 1000,
             "go_on_not_before_ms": GO_ON_AFTER * 1000,
             **({} if options.refractory == USUAL else {"refractory": options.refractory.record()}),
-            "theme": options.theme,
             "palette": options.palette,
             **({"font": options.font} if options.font else {}),
             **({} if options.display is None else {"display": options.display.cited()}),

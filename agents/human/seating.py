@@ -84,7 +84,7 @@ def window_again(settings: Mapping[str, Any], screen: int | None = None) -> dict
     window: dict[str, Any] = {
         "fullscreen": settings["fullscreen"],
         "patch": settings.get("patch", {}).get("text", ""),
-    } | {name: settings[name] for name in ("theme", "palette", "buttons", "font") if name in settings}
+    } | {name: settings[name] for name in ("palette", "buttons", "font") if name in settings}
     if "refractory" in settings:
         window["refractory"] = refractory_from(settings["refractory"])
     window |= defaults_of_then(settings)

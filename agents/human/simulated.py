@@ -14,14 +14,13 @@ from typing_extensions import override
 
 from ...core.agent_kinds import SIMULATED, AgentKind
 from ...core.errors import SpanLabError
-from ...paradigms import AnswerKeys, Ask, Dial, Percept, Surface, Truth
-from ...paradigms.responses.keys import is_key
+from ...paradigms import AnswerKeys, Ask, Percept, Truth
 from ...paradigms.translation import Words
 from ..base import AgentOptions, Response, TrialContext
 from ..observers import make_observer
 from ..oracles import Observer
 from ..window import Option
-from .input.answering import CONFIRM_KEYS, DONE, UNKNOWN, UNKNOWN_KEYS
+from .input.answering import DONE
 from .input.buttons import typed_keys
 from .input.steps import GO_ON_AFTER, Refractory
 from .input.xtest import InputEvent, XTestInput
@@ -34,10 +33,11 @@ from .simulation import (
     NEXT_MARK_MS,
     NEXT_TURN_MS,
     Decisions,
+    Move,
     drawn_seconds,
+    moves,
     observer_settings,
     reaction_times,
-    turning_keys,
 )
 from .stage import Stage
 from .trial_player import Player
@@ -208,67 +208,14 @@ class SimulatedParticipant(Participant):
         return drawn_seconds(self._random, distribution, self._speed)
 
     def answer_plan(self, ask: Ask, value: Any) -> Callable[[float], None]:
-        """Return a function that presses from the onset of a question on, so that the answer is
-        ``value``."""
-        surface = ask.kind.surface()
-        if surface.dial is not None:
-            return self._dial_plan(ask, surface.dial, value)
-        if surface.ordered is not None and surface.ordered.written:
-            return self._writing_plan(ask, value)
-        delay = self._first_delay(ask)
-        events: list[tuple[float, InputEvent]] = []
-        for number, part in enumerate(ask.kind.values_of(value)):
-            delay += self.seconds(NEXT_MARK_MS) if number else 0.0
-            events.append((delay, self._event_for(surface, part)))
-        if surface.several:
-            delay += self.seconds(NEXT_MARK_MS)
-            events.append((delay, self._confirm()))
-        return self._carried_out(ask, events)
-
-    def _first_delay(self, ask: Ask) -> float:
-        """Seconds from the onset of a question to the first press."""
-        delay = self.seconds(ANSWER_MS)
-        if ask.window_ms is None:
-            times = self._refractory_times()
-            delay = max(delay, (max(times.same_ms, times.other_ms) + AFTER_REFRACTORY_MS) / 1000.0)
-        return delay
-
-    def _dial_plan(self, ask: Ask, dial: Dial, value: int) -> Callable[[float], None]:
-        """A click in the direction of the value, or the fewest keys that move the mark there, and
-        Return."""
-        delay, hold = self._first_delay(ask), 0.05 / max(1.0, self._speed)
-        if self._by_mouse():
-            x, y = self.open().surface.to_pixels(*dial.place_of(value))
-            return self._carried_out(ask, [(delay, InputEvent(x=x, y=y, hold=hold))])
-        events: list[tuple[float, InputEvent]] = []
-        for number, key in enumerate(turning_keys(dial, value)):
-            delay += self.seconds(NEXT_TURN_MS) if number else 0.0
-            events.append((delay, InputEvent(key, hold=min(hold, 0.03))))
-        delay += self.seconds(NEXT_MARK_MS)
-        events.append((delay, InputEvent(CONFIRM_KEYS[0], hold=hold)))
-        return self._carried_out(ask, events)
-
-    def _writing_plan(self, ask: Ask, value: Any) -> Callable[[float], None]:
-        """A text sign by sign, and the button below it."""
-        (text,) = ask.kind.values_of(value)
-        signs = list(str(text or ""))
-        button = UNKNOWN if text is None else DONE
-        if self._by_mouse():
-            surface = self.open().surface
-            x, y = surface.beside_middle(UNKNOWN) if button == UNKNOWN else surface.done_middle()
-            end = [InputEvent(x=x, y=y, hold=0.03)]
-        else:
-            end = [InputEvent(key, hold=0.03) for key in (*["tab"] * (1 + (button == UNKNOWN)), "return")]
+        """Return a function that presses keys and clicks at their times from the onset of a
+        question on, so that the answer is ``value``; within the window, where there is one."""
         delay, events = self._first_delay(ask), list[tuple[float, InputEvent]]()
-        for event in [*(InputEvent(sign, hold=0.02) for sign in signs), *end]:
-            events.append((delay, event))
-            delay += self.seconds(NEXT_TURN_MS)
-        return self._carried_out(ask, events)
-
-    def _carried_out(self, ask: Ask, events: list[tuple[float, InputEvent]]) -> Callable[[float], None]:
-        """Return a function that presses keys and clicks at their times from the onset on; within
-        the window, where there is one."""
-        delay = events[-1][0]
+        for number, move in enumerate(moves(ask, value, self._chosen_key)):
+            delay += self.seconds(NEXT_MARK_MS) if number else 0.0
+            for place, event in enumerate(self._events(move)):
+                delay += self.seconds(NEXT_TURN_MS) if place else 0.0
+                events.append((delay, event))
         if ask.window_ms is not None and delay > (ask.window_ms - BEFORE_CLOSE_MS) / 1000.0:
             squeeze = max(0.0, ask.window_ms - BEFORE_CLOSE_MS) / 1000.0 / delay
             events = [(when * squeeze, event) for when, event in events]
@@ -279,45 +226,32 @@ class SimulatedParticipant(Participant):
 
         return carry_out
 
-    def _event_for(self, surface: Surface, value: int | str | None) -> InputEvent:
-        if value is None:
-            return self._unknown(surface)
-        keys = [key for key, stands_for in surface.keys if stands_for == value and is_key(key)]
-        region = next((region for region in surface.regions if region.value == value), None)
+    def _first_delay(self, ask: Ask) -> float:
+        """Seconds from the onset of a question to the first press."""
+        delay = self.seconds(ANSWER_MS)
+        if ask.window_ms is None:
+            times = self._refractory_times()
+            delay = max(delay, (max(times.same_ms, times.other_ms) + AFTER_REFRACTORY_MS) / 1000.0)
+        return delay
+
+    def _chosen_key(self, keys: Sequence[str]) -> str:
+        return keys[int(self._random.randint(len(keys)))]
+
+    def _events(self, move: Move) -> list[InputEvent]:
+        """The presses of keys, or the click, by which a move is made here."""
+        drawn = bool(self._random.randint(2))  # in any case: reaction times do not depend on the choice
+        by_mouse = drawn if self._answers == "both" else self._answers == "mouse"
         hold = 0.05 / max(1.0, self._speed)
-        if region is not None and (not keys or self._by_mouse()):
-            x, y = self.open().surface.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2)
-            return InputEvent(x=x, y=y, hold=hold)
-        if not keys:
-            raise SpanLabError(
-                f"there is no key and no place to click for the answer {value!r}; the response kind has to declare one"
-            )
-        key = keys[int(self._random.randint(len(keys)))]
-        return InputEvent(self._typed.get(key, key), hold=hold)
-
-    def _by_mouse(self) -> bool:
-        by_mouse = bool(
-            self._random.randint(2)
-        )  # drawn in any case, so that reaction times do not depend on the choice
-        return by_mouse if self._answers == "both" else self._answers == "mouse"
-
-    def _unknown(self, surface: Surface) -> InputEvent:
-        """ "Don't know", for an item of an answer in order."""
-        key, hold = (
-            next((key for key in UNKNOWN_KEYS if key not in dict(surface.keys)), ""),
-            0.05 / max(1.0, self._speed),
-        )
-        if key and not self._by_mouse():
-            return InputEvent(key, hold=hold)
-        x, y = self.open().surface.beside_middle(UNKNOWN)
-        return InputEvent(x=x, y=y, hold=hold)
-
-    def _confirm(self) -> InputEvent:
-        hold = 0.05 / max(1.0, self._speed)
-        if not self._by_mouse():
-            return InputEvent(CONFIRM_KEYS[0], hold=hold)
-        x, y = self.open().surface.done_middle()
-        return InputEvent(x=x, y=y, hold=hold)
+        if move.text:
+            return [InputEvent(sign, hold=min(hold, 0.02)) for sign in move.text]
+        if move.keys and not (by_mouse and (move.button or move.place)):
+            return [InputEvent(self._typed.get(key, key), hold=hold) for key in move.keys]
+        surface = self.open().surface
+        if move.place is not None:
+            x, y = surface.to_pixels(*move.place)
+        else:
+            x, y = surface.done_middle() if move.button == DONE else surface.beside_middle(move.button)
+        return [InputEvent(x=x, y=y, hold=hold)]
 
 
 class SimulatedEpisode(ParticipantEpisode):

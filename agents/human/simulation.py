@@ -1,15 +1,19 @@
-"""Answers of a simulated participant, and their times: the same at the window and at a page in a
-browser."""
+"""Answers of a simulated participant, the moves that give them, and their times: the same at the
+window and at a page in a browser."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...paradigms import Dial, Percept, Truth
+from ...core.errors import SpanLabError
+from ...paradigms import Ask, Dial, Percept, Surface, Truth
+from ...paradigms.responses.keys import is_key
 from ..oracles import Observer
-from .input.answering import TURN_KEYS
+from .input.answering import CONFIRM_KEYS, DONE, TURN_KEYS, UNKNOWN, UNKNOWN_KEYS, Button
 
 #: Reaction times are ex-Gaussian: (mean and standard deviation of the Gaussian part, mean of the
 #: exponential part), in ms.
@@ -90,3 +94,55 @@ def turning_keys(dial: Dial, value: int) -> list[str]:
     keys = [by_step[10 if coarse > 0 else -10]] * abs(coarse)
     fine = left - 10 * coarse
     return keys + [by_step[1 if fine > 0 else -1]] * abs(fine)
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Something that a hand does in one go: it presses ``keys`` one after the other, or in their
+    place a ``button`` below the canvas or a ``place`` on it (in canvas units), where there is one;
+    or it writes a ``text``."""
+
+    keys: tuple[str, ...] = ()
+    button: Button = ""
+    place: tuple[float, float] | None = None
+    text: str = ""
+
+
+def moves(ask: Ask, value: Any, choose: Callable[[Sequence[str]], str]) -> list[Move]:
+    """Return the moves that answer a question with a value.
+
+    Parameters
+    ----------
+    choose : takes one of the keys that stand for the same
+
+    Raises
+    ------
+    SpanLabError
+        when there is nothing to press for it.
+    """
+    surface, parts = ask.kind.surface(), ask.kind.values_of(value)
+    if surface.dial is not None:
+        return [Move((*turning_keys(surface.dial, value), CONFIRM_KEYS[0]), place=surface.dial.place_of(value))]
+    if surface.ordered is not None and surface.ordered.written:
+        (text,) = parts
+        below: tuple[Button, ...] = (DONE, UNKNOWN)
+        button = DONE if text is not None else UNKNOWN
+        end = Move((*["tab"] * (below.index(button) + 1), CONFIRM_KEYS[0]), button)
+        return [Move(text=str(text)), end] if text else [end]
+    made = [_move(surface, part, choose) for part in parts]
+    return [*made, Move((CONFIRM_KEYS[0],), DONE)] if surface.several else made
+
+
+def _move(surface: Surface, value: int | str | None, choose: Callable[[Sequence[str]], str]) -> Move:
+    """The move that gives one value of an answer; None is "don't know"."""
+    if value is None:
+        key = next((key for key in UNKNOWN_KEYS if key not in dict(surface.keys)), None)
+        return Move(() if key is None else (key,), UNKNOWN)
+    keys = [key for key, stands_for in surface.keys if stands_for == value and is_key(key)]
+    region = next((region for region in surface.regions if region.value == value), None)
+    if region is None and not keys:
+        raise SpanLabError(
+            f"there is no key and no place to click for the answer {value!r}; the response kind has to declare one"
+        )
+    place = None if region is None else ((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2)
+    return Move((choose(keys),) if keys else (), place=place)

@@ -7,20 +7,17 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from PIL import Image
-
 from ...core.errors import SpanLabError
 from ...paradigms import Display
 from ...stimuli.render.palette import PaletteName
 from ...stimuli.render.speaker import Speaker
 from ...stimuli.render.window import WindowRenderer
-from ...stimuli.scene import BACKGROUND
 from ..base import Shown
+from .display.colours import BACKGROUND
 from .display.frames import SessionClock
 from .display.lettering import PictureStore
 from .display.patch import Patch, PatchView
 from .display.surface import SurfaceView
-from .display.theme import THEMES, ThemeName
 from .display.watchdog import Watchdog
 from .display.window import Focus, LabWindow, Screen
 from .input.keyboard import Backend, Keyboard
@@ -36,14 +33,6 @@ _LINES, _BESIDE = 42, 13
 #: Height of letters, in pixels, below which words would not be read.
 _SMALLEST = 11
 _NOTHING = object()
-
-
-@dataclass(frozen=True, slots=True)
-class WindowLooks:
-    """Looks of the window for people: the theme around the canvas, and the palette of the stimuli."""
-
-    theme: ThemeName = "standard"
-    palette: PaletteName = "published"
 
 
 class Attendant(Protocol):
@@ -113,7 +102,7 @@ class Stage:
     keyboard : the back end that is wanted
     say : told, in a sentence, what is not as a lab would want it
     patch : a square for a photodiode, when one is wanted
-    looks : theme and palette
+    palette : colours of the stimuli
     refractory : how soon a self-paced step takes presses after the one that ended the step before
 
     Raises
@@ -129,13 +118,12 @@ class Stage:
         keyboard: Backend,
         say: Callable[[str], None],
         patch: Patch | None = None,
-        looks: WindowLooks = WindowLooks(),
+        palette: PaletteName = "published",
         refractory: Refractory = USUAL,
     ) -> None:
         self.refractory = refractory
         self.window = LabWindow(screen, say)
-        self.theme = THEMES[looks.theme]
-        self.window.win.color = self.theme.background
+        self.window.win.color = BACKGROUND
         self.pictures = PictureStore(self.window.win)
         self.letter_px = max(
             14, round(self.window.size[1] / _LINES if size_deg == "largest" else self.window.pixels(0.5))
@@ -156,8 +144,8 @@ class Stage:
             round(self.canvas_px / self.window.pixels(100) * 100, 2) if size_deg == "largest" else size_deg
         )
         self.speaker = Speaker(self.window.now)
-        self.renderer = WindowRenderer(self.window.win, self.canvas_px, self.speaker, say, palette=looks.palette)
-        self.surface = SurfaceView(self.window.win, self.pictures, self.canvas_px, self.letter_px, self.theme)
+        self.renderer = WindowRenderer(self.window.win, self.canvas_px, self.speaker, say, palette=palette)
+        self.surface = SurfaceView(self.window.win, self.pictures, self.canvas_px, self.letter_px)
         self.focus = Focus(self.window.win.winHandle, self.window.now)
         left, top = self.window.corner()
         self.watchdog = Watchdog(
@@ -218,12 +206,9 @@ class Stage:
         finally:
             self.watchdog.check()  # whatever OpenGL says when the display is gone
 
-    def backdrop(self, visible: bool = True) -> None:
-        """The empty canvas, where it differs from what is around it; nothing when it is not to be
-        ``visible``."""
-        if visible and self.theme.background != BACKGROUND:
-            empty = self.pictures.put("canvas", lambda: Image.new("RGB", (self.canvas_px, self.canvas_px), BACKGROUND))
-            self.pictures.draw(empty, 0, 0)
+    def clear(self) -> float:
+        """Show an empty window; returns the time of the change."""
+        return self.replace(None, lambda: None)
 
     def guard(self, seconds: float, attend: Callable[[], object] | None = None) -> None:
         """Wait until shortly before the next refresh, looking after keyboard and mouse all the

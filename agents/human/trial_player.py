@@ -237,7 +237,7 @@ class Player:
         self._sounding.foresee(first, at)
         while grid.due < at - grid.period / 2:
             self.stage.guard(self._guard)
-            self.stage.flip(self.stage.backdrop)
+            self.stage.flip(lambda: None)
         self.stage.guard(self._guard)
 
     def _change(self, step: StepAccount, index: int) -> None:
@@ -313,7 +313,7 @@ class Player:
             self._begun = self._account(percept)
             self._settle(step, self._bring_on(self._begun))
         elif self._last:
-            self._cleared = self.stage.replace(None, self.stage.backdrop)
+            self._cleared = self.stage.clear()
             self._sounding.silence()
             self._settle(step, self._cleared)
         else:
@@ -362,7 +362,7 @@ class Player:
         self.stage.presses.collect()
         at, self._cleared = self._cleared, None
         if at is None:
-            at = self.stage.replace(None, self.stage.backdrop)
+            at = self.stage.clear()
             self._sounding.silence()
         self._close(at)
         if self.marker is not None:
@@ -374,7 +374,7 @@ class Player:
         """The trial is cut off: as :meth:`finish`, but without an end that others are told of."""
         self.stage.presses.forget()
         self._sounding.silence()
-        self._close(self.stage.replace(None, self.stage.backdrop))
+        self._close(self.stage.clear())
         if self.marker is not None:
             self.marker.record()
         gc.enable()

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from typing import get_args
 
 from ...core.errors import SpanLabError
-from ...stimuli.render.palette import PALETTES, PaletteName
+from ...stimuli.render.palette import PaletteName, checked_palette
 from .display.file import DisplayFile
-from .display.theme import THEMES, ThemeName
 from .display.window import Screen
 from .input.keyboard import Backend
 from .input.steps import USUAL, Refractory
@@ -33,8 +32,6 @@ class WindowOptions(Screen):
         screen hold, and a participant is told when another is found
     patch : a square for a photodiode, such as ``upper-left:2`` (:func:`.patch.read_patch`); none
         when empty
-    theme : colours around the canvas: ``standard``, ``dark`` or ``light``; what is on the canvas
-        stays as it is
     palette : colours of the stimuli: ``published``, or ``safe`` for people who cannot tell red from
         green (recorded: it changes what is seen)
     font : file of a font for letters that the shipped typeface has not; none when empty
@@ -48,7 +45,7 @@ class WindowOptions(Screen):
     Raises
     ------
     SpanLabError
-        for sizes that are not above 0, and for an unknown keyboard, theme or palette.
+        for sizes that are not above 0, and for an unknown keyboard or palette.
     """
 
     size_deg: CanvasSize | None = None
@@ -56,7 +53,6 @@ class WindowOptions(Screen):
     guard_ms: float = 3.0
     display: DisplayFile | None = None
     patch: str = ""
-    theme: ThemeName = "standard"
     palette: PaletteName = "published"
     font: str = ""
     triggers: str = ""
@@ -71,11 +67,7 @@ class WindowOptions(Screen):
             )
         if self.keyboard not in get_args(Backend):
             raise SpanLabError(f"the keyboard is read by 'ptb' (precise) or 'event'; found '{self.keyboard}'")
-        if self.theme not in THEMES or self.palette not in PALETTES:
-            raise SpanLabError(
-                f"themes are {', '.join(THEMES)}, and palettes {', '.join(PALETTES)}; found '{self.theme}' and"
-                f" '{self.palette}'"
-            )
+        checked_palette(self.palette)
 
     @property
     def place(self) -> Screen:

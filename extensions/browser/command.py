@@ -62,9 +62,6 @@ def serve(
         Words,
         typer.Option("--key", help="paradigms: another key for an answer, such as same=s", metavar="ANSWER=KEY"),
     ] = (),
-    theme: Annotated[
-        str, typer.Option("--theme", help="paradigms: colours around the canvas", metavar="standard|dark|light")
-    ] = "",
     palette: Annotated[
         str, typer.Option("--palette", help="paradigms: colours of the stimuli", metavar="published|safe")
     ] = "",
@@ -92,16 +89,12 @@ def serve(
             "design": design,
             "no-practice": not practice,
         }
-        in_files |= {"keys": keys, "key": key, "theme": theme, "palette": palette}
+        in_files |= {"keys": keys, "key": key, "palette": palette}
         typed = [f"--{name}" for name, value in in_files.items() if value]
         if typed:
             raise SpanLabError(f"leave out {' and '.join(typed)}: the study file says that")
         offer = _study_offer(paradigm, folder, pilot)
     else:
-        setting, looks = (
-            key_setting(keys or "standard", words(key)),
-            _looks(theme or "standard", palette or "published"),
-        )
         more = {
             "language": language or "en",
             "trials": trials,
@@ -109,8 +102,8 @@ def serve(
             "design": design,
             "practice": practice,
             "pilot": pilot,
-            "keys": setting,
-            "looks": looks,
+            "keys": key_setting(keys or "standard", words(key)),
+            "looks": _looks(palette or "published"),
         }
         offer = _paradigm_offer(paradigm, folder, more)
     make_folder(folder, f"sessions to {data}", "choose another folder with --data")
@@ -134,24 +127,19 @@ def _paradigm_offer(source: str, data: Path, more: Mapping[str, Any]) -> Offer:
     return ParadigmOffer.checked(source, data, **more)
 
 
-def _looks(theme: str, palette: str) -> Looks:
+def _looks(palette: str) -> Looks:
     """Return the looks of pages.
 
     Raises
     ------
     SpanLabError
-        when there is no such theme, or no such palette.
+        when there is no such palette.
     """
-    from spanlab.agents.human.display import THEMES
-    from spanlab.stimuli.render import PALETTES
+    from spanlab.stimuli.render import checked_palette
 
     from .visits.offers import Looks
 
-    if theme not in THEMES or palette not in PALETTES:
-        raise SpanLabError(
-            f"themes are {', '.join(THEMES)}, and palettes {', '.join(PALETTES)}; found '{theme}' and '{palette}'"
-        )
-    return Looks(theme=theme, palette=palette)  # type: ignore[arg-type]
+    return Looks(checked_palette(palette))
 
 
 def _serve(offer: Offer, host: str, port: int, most: int) -> None:
@@ -181,7 +169,6 @@ def _serve(offer: Offer, host: str, port: int, most: int) -> None:
         offer.title,
         f"http://{f'[{host}]' if ':' in host else host}:{port}",
         board.token,
-        desk.preview_token,
         local=_here(host),
     )
     server = make_server(desk, board, host, port)
@@ -198,11 +185,10 @@ def _serve(offer: Offer, host: str, port: int, most: int) -> None:
         raise _nothing_listens(host, port)
 
 
-def _announce(title: str, address: str, monitor: str, preview: str, local: bool) -> None:
+def _announce(title: str, address: str, monitor: str, local: bool) -> None:
     """Print where the pages are."""
     print(f"{title}: {address}/?participant=ID  (Ctrl-C ends it)", flush=True)
     print(f"for the assistant alone: {address}/monitor#{monitor}", flush=True)
-    print(f"to look at any page without taking part: {address}/?preview={preview}&page=instructions", flush=True)
     if not local:
         print(
             "spanlab: other computers can reach this server. Put it behind a reverse proxy with TLS: without it,"

@@ -66,11 +66,7 @@ def take_in_browser(
     offer = ParadigmOffer(chosen.source, data, paradigm, practice=False, given=chosen)
 
     def seat(channel: Channel, frames: FrameStore, screen: Callable[[], PageScreen], looks: Looks) -> SimulatedAtPage:
-        seated.append(
-            SimulatedAtPage(
-                channel, frames, screen, observer, looks.theme, looks.palette, looks.refractory, seed, speed
-            )
-        )
+        seated.append(SimulatedAtPage(channel, frames, screen, observer, looks.palette, looks.refractory, seed, speed))
         return seated[-1]
 
     def decided(command: int, step: int) -> Decision | None:

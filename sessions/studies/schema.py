@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, Discriminator, Field, StrictInt, StrictStr, Tag
 
-from ...agents.human.display.theme import ThemeName
 from ...agents.human.input.buttons import read_box
 from ...agents.human.input.steps import Refractory
 from ...core.errors import SpanLabError
@@ -189,9 +188,6 @@ class StudyFile(StrictModel):
     )
     buttons: Annotated[str, AfterValidator(_a_box)] = Field(
         default="", description="button box of the laboratory, such as keys:f5+f6; --buttons overrides it"
-    )
-    theme: ThemeName = Field(
-        default="standard", description="colours around the canvas: standard, dark or light; options override it"
     )
     font: str | None = Field(
         default=None, description="font file (relative to the study file) for letters that the shipped typeface lacks"

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ...agents.human.display.theme import ThemeName
 from ...agents.human.input.steps import Refractory
 from ...core.errors import ParadigmError, Problem, SpanLabError
 from ...core.json_values import as_list, as_object
@@ -85,7 +84,6 @@ class Study:
     groups: tuple[Group, ...]
     display: Path | None
     buttons: str
-    theme: ThemeName
     palette: PaletteName
     refractory: Refractory
     font: Path | None
@@ -316,7 +314,6 @@ def build_study(document: Document, file: Path) -> Study:
         groups=tuple(_groups(checked)),
         display=None if checked.display is None else file.parent / checked.display,
         buttons=checked.buttons,
-        theme=checked.theme,
         palette=checked.palette,
         refractory=Refractory(checked.refractory.same_ms, checked.refractory.other_ms),
         font=None if checked.font is None else file.parent / checked.font,

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import Literal
+from typing import Literal, cast
 
+from ...core.errors import SpanLabError
 from ..scene import COLOURS, Colour, Primitive, Scene
 
 PaletteName = Literal["published", "safe"]
@@ -17,6 +18,19 @@ PALETTES: dict[str, Mapping[Colour, Colour]] = {
     "published": {},
     "safe": {COLOURS["red"]: (213, 62, 0), COLOURS["green"]: (0, 168, 140)},
 }
+
+
+def checked_palette(name: str) -> PaletteName:
+    """The name of a palette.
+
+    Raises
+    ------
+    SpanLabError
+        when there is none of this name.
+    """
+    if name not in PALETTES:
+        raise SpanLabError(f"palettes are {', '.join(PALETTES)}; found '{name}'")
+    return cast(PaletteName, name)
 
 
 def recoloured(scene: Scene, palette: Mapping[Colour, Colour]) -> Scene:

@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw
 
 from ....stimuli.render.fonts import Weight, face, wrap
 from ....stimuli.scene import Colour
-from .theme import STANDARD, Theme
+from .colours import BACKGROUND, TEXT
 
 Align = Literal["left", "centre"]
 
@@ -24,7 +24,7 @@ class TextBlock:
     Parameters
     ----------
     size : height of the font in pixels
-    colour : that of the theme's text when not given
+    colour : that of text when not given
     after : space below, in pixels
     anew : whether a sheet of its own begins with it
     """
@@ -55,7 +55,7 @@ def balanced(text: str, size: float, room: float, weight: Weight = "regular") ->
     return lines
 
 
-def set_text(blocks: tuple[TextBlock, ...], room: int, align: Align = "centre", theme: Theme = STANDARD) -> Image.Image:
+def set_text(blocks: tuple[TextBlock, ...], room: int, align: Align = "centre") -> Image.Image:
     """Blocks of text below one another, wrapped to ``room`` pixels, as an opaque picture of even
     width and height. The space below the last one is not part of it."""
     broken = wrap if align == "left" else balanced
@@ -67,7 +67,7 @@ def set_text(blocks: tuple[TextBlock, ...], room: int, align: Align = "centre", 
         for number, (_, block) in enumerate(lines)
     )
     width = max([*widths, 1])
-    image = Image.new("RGB", (_even(width + 2), _even(height)), theme.background)
+    image = Image.new("RGB", (_even(width + 2), _even(height)), BACKGROUND)
     draw = ImageDraw.Draw(image)
     top = 0
     for number, ((line, block), wide) in enumerate(zip(lines, widths, strict=True)):
@@ -75,7 +75,7 @@ def set_text(blocks: tuple[TextBlock, ...], room: int, align: Align = "centre", 
         draw.text(
             (round(left), top + line_height(block.size) / 2),
             line,
-            block.colour or theme.text,
+            block.colour or TEXT,
             face(line, block.size, block.weight),
             anchor="lm",
         )
@@ -84,12 +84,11 @@ def set_text(blocks: tuple[TextBlock, ...], room: int, align: Align = "centre", 
 
 
 @lru_cache(maxsize=64)
-def pill(text: str, size: int, fill: Colour, ink: Colour, edge: Colour, ground: Colour) -> Image.Image:
-    """A button: text on a box with round ends, smooth, on the background of the window
-    (``ground``)."""
+def pill(text: str, size: int, fill: Colour, ink: Colour, edge: Colour) -> Image.Image:
+    """A button: text on a box with round ends, smooth, on the background of the window."""
     width, height = _even(face(text, size, "semibold").getlength(text) + 2.4 * size), _even(2.1 * size)
     fine = 4
-    large = Image.new("RGB", (width * fine, height * fine), ground)
+    large = Image.new("RGB", (width * fine, height * fine), BACKGROUND)
     ImageDraw.Draw(large).rounded_rectangle(
         (0, 0, width * fine - 1, height * fine - 1), height * fine / 2.6, fill, edge, round(fine * max(1.0, size / 14))
     )

@@ -14,9 +14,9 @@ from typing import Any
 
 from ....core.locale import FALLBACK, sentence
 from ..input.keyboard import Backend, Keyboard
+from .colours import MUTED
 from .file import DisplayFile
 from .lettering import PictureStore, TextBlock, set_text
-from .theme import STANDARD
 from .window import LabWindow, Screen
 
 #: Seconds before each refresh at which waiting ends, as in sessions.
@@ -108,7 +108,7 @@ def measure_display(
         keys = Keyboard(keyboard, say)
         handle = window.win.winHandle
         notice = PictureStore(window.win).once(
-            set_text((TextBlock(sentence("display.measuring", language), 24, STANDARD.muted),), window.size[0])
+            set_text((TextBlock(sentence("display.measuring", language), 24, MUTED),), window.size[0])
         )
 
         def draw() -> None:

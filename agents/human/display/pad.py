@@ -12,7 +12,7 @@ from ....paradigms.responses import Scale
 from ....stimuli.render.fonts import face, wrap
 from ....stimuli.render.fonts import width as width_of
 from ....stimuli.scene import BACKGROUND, CANVAS
-from .theme import STANDARD
+from .colours import ACCENT, MUTED, ON_ACCENT, PALE, TEXT
 
 #: Free space around a key, as a part of its smaller side; height of what stands on it, and of what
 #: was given in its line.
@@ -35,12 +35,12 @@ def draw_keys(draw: ImageDraw.ImageDraw, surface: Surface, left: int, top: int, 
         x0, y0, x1, y1 = (value * factor for value in (region.x0, region.y0, region.x1, region.y1))
         free, high = _FREE * min(x1 - x0, y1 - y0), min(x1 - x0, y1 - y0)
         box = (left + x0 + free, top + y0 + free, left + x1 - free, top + y1 - free)
-        draw.rounded_rectangle(box, high / 8, _KEY, STANDARD.pale, max(1, round(high / 40)))
+        draw.rounded_rectangle(box, high / 8, _KEY, PALE, max(1, round(high / 40)))
         size = _fitting(label, _LETTERS * high, 0.86 * (x1 - x0 - 2 * free))
         draw.text(
             (left + (x0 + x1) / 2, top + (y0 + y1) / 2),
             label,
-            STANDARD.text,
+            TEXT,
             face(label, size, "semibold"),
             anchor="mm",
         )
@@ -59,23 +59,23 @@ def draw_scale(draw: ImageDraw.ImageDraw, surface: Surface, scale: Scale, left: 
             continue
         free, short = _FREE * min(x1 - x0, y1 - y0), min(x1 - x0, y1 - y0)
         box = (left + x0 + free, top + y0 + free, left + x1 - free, top + y1 - free)
-        draw.rounded_rectangle(box, short / 8, _KEY, STANDARD.pale, max(1, round(short / 40)))
+        draw.rounded_rectangle(box, short / 8, _KEY, PALE, max(1, round(short / 40)))
         number = str(region.value)
         size = _fitting(number, _LETTERS * short, 0.86 * (x1 - x0 - 2 * free))
         draw.text(
             (middles[region.value], top + (y0 + y1) / 2),
             number,
-            STANDARD.text,
+            TEXT,
             face(number, size, "semibold"),
             anchor="mm",
         )
     if scale.slider:
         y = top + (first.y0 + first.y1) / 2 * factor
-        draw.line((middles[first.value], y, middles[last.value], y), STANDARD.muted, max(2, round(high / 16)))
+        draw.line((middles[first.value], y, middles[last.value], y), MUTED, max(2, round(high / 16)))
         for value in sorted({first.value, last.value, *dict(scale.labels)}, key=str):
             draw.line(
                 (middles[value], y - 0.3 * high, middles[value], y + 0.3 * high),
-                STANDARD.muted,
+                MUTED,
                 max(2, round(high / 20)),
             )
     _draw_labels(draw, scale, middles, (left, top, factor))
@@ -104,9 +104,7 @@ def _draw_labels(
         wide = max(width_of(row, size) for row in rows)
         x = min(max(middle, left + x0 * factor + wide / 2), left + x1 * factor - wide / 2)
         for number, row in enumerate(rows):
-            draw.text(
-                (x, top + y0 * factor + (0.8 + 1.15 * number) * size), row, STANDARD.text, face(row, size), anchor="mm"
-            )
+            draw.text((x, top + y0 * factor + (0.8 + 1.15 * number) * size), row, TEXT, face(row, size), anchor="mm")
 
 
 def keys_picture(surface: Surface, side: int) -> Image.Image:
@@ -133,8 +131,8 @@ def line_picture(
     if ordered.joined:
         text = "".join(OPEN if one is None else one for one in labels)
         letters = _fitting(text or "x", _GIVEN * high, 0.94 * wide)
-        draw.text((wide / 2, high / 2), text, STANDARD.text, face(text, letters, "semibold"), anchor="mm")
-        draw.line((0.04 * wide, 0.9 * high, 0.96 * wide, 0.9 * high), STANDARD.muted, max(1, round(high / 40)))
+        draw.text((wide / 2, high / 2), text, TEXT, face(text, letters, "semibold"), anchor="mm")
+        draw.line((0.04 * wide, 0.9 * high, 0.96 * wide, 0.9 * high), MUTED, max(1, round(high / 40)))
         return image
     slots = max(take or 0, len(labels), 1)
     step = min(wide / slots, 1.6 * high)
@@ -144,13 +142,13 @@ def line_picture(
         if take is not None or place < len(labels):
             draw.line(
                 (middle - 0.38 * step, 0.9 * high, middle + 0.38 * step, 0.9 * high),
-                STANDARD.muted,
+                MUTED,
                 max(1, round(high / 40)),
             )
         if place < len(labels):
             text = OPEN if (one := labels[place]) is None else one
             letters = _fitting(text, _GIVEN * high, 0.9 * step)
-            draw.text((middle, 0.46 * high), text, STANDARD.text, face(text, letters, "semibold"), anchor="mm")
+            draw.text((middle, 0.46 * high), text, TEXT, face(text, letters, "semibold"), anchor="mm")
     return image
 
 
@@ -158,9 +156,9 @@ def number_picture(text: str, side: int) -> Image.Image:
     """The number of a mark, for a place of about ``side`` pixels."""
     size = max(8, round(0.42 * side))
     wide = 2 * -(-round(face(text, size, "semibold").getlength(text) + 4) // 2)
-    image = Image.new("RGB", (wide, 2 * (size * 5 // 8)), STANDARD.accent)
+    image = Image.new("RGB", (wide, 2 * (size * 5 // 8)), ACCENT)
     ImageDraw.Draw(image).text(
-        (image.width / 2, image.height / 2), text, STANDARD.on_accent, face(text, size, "semibold"), anchor="mm"
+        (image.width / 2, image.height / 2), text, ON_ACCENT, face(text, size, "semibold"), anchor="mm"
     )
     return image
 

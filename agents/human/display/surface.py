@@ -16,9 +16,9 @@ from ....paradigms.preview.dial_marks import mark_picture, mark_place
 from ....paradigms.responses.keys import key_label
 from ....stimuli.scene import BACKGROUND, CANVAS, Colour
 from ..input.answering import DONE, UNDO, UNKNOWN, AnswerSheet, Button, hit
+from .colours import ACCENT, ACCENT_STRONG, MUTED, ON_ACCENT, PALE
 from .lettering import PictureStore, TextBlock, pill, set_text
 from .pad import keys_picture, line_picture, number_picture, numbers_of
-from .theme import STANDARD, Theme
 from .writing import WritingBox
 
 #: How long a single press is acknowledged, in seconds.
@@ -30,8 +30,8 @@ _BEFORE_BUTTON, _AFTER_BUTTON = 0.6, 0.35
 #: this one says to be missing.
 _SIDES: tuple[Button, ...] = (UNDO, UNKNOWN)
 _MOST = 88
-#: Marks on the canvas, which is the same in every theme.
-_MARK, _STRONG, _GRID = STANDARD.accent, STANDARD.accent_strong, (150, 154, 160)
+#: Marks on the canvas.
+_MARK, _STRONG, _GRID = ACCENT, ACCENT_STRONG, (150, 154, 160)
 
 
 class SurfaceView:
@@ -43,13 +43,9 @@ class SurfaceView:
     pictures : where pictures are kept
     canvas_px : width and height of the canvas
     letter_px : height of letters
-    theme : colours of what is beside the canvas; marks on it are the same in every theme
     """
 
-    def __init__(
-        self, win: Any, pictures: PictureStore, canvas_px: int, letter_px: int, theme: Theme = STANDARD
-    ) -> None:
-        self._theme = theme
+    def __init__(self, win: Any, pictures: PictureStore, canvas_px: int, letter_px: int) -> None:
         self._pictures = pictures
         self.canvas_px = canvas_px
         self.letter_px = letter_px
@@ -191,14 +187,14 @@ class SurfaceView:
     def _text(self, key: Any, text: str, scale: float = 1.0, **style: Any) -> Any:
         room = min(self._width - 4 * self.letter_px, max(2 * self.canvas_px, 34 * self.letter_px))
         block = TextBlock(text, round(self.letter_px * scale), **style)
-        return self._pictures.put((key, self.language), lambda: set_text((block,), room, theme=self._theme))
+        return self._pictures.put((key, self.language), lambda: set_text((block,), room))
 
     def _legend(self, kind: ResponseKind) -> Any:
         text = kind.legend("participant", self.language)
-        return self._text(("legend", text), text, colour=self._theme.muted)
+        return self._text(("legend", text), text, colour=MUTED)
 
     def _hint(self) -> Any:
-        return self._text("hint", sentence("window.go_on", self.language), colour=self._theme.muted)
+        return self._text("hint", sentence("window.go_on", self.language), colour=MUTED)
 
     def _which(self, number: int) -> Any:
         return self._text(("which", number), sentence("window.which", self.language, n=number), weight="semibold")
@@ -208,10 +204,10 @@ class SurfaceView:
         return self._text(("prompt", text), text, 1.1, weight="semibold")
 
     def _given(self, kind: ResponseKind, value: int | str) -> Any:
-        text, theme = kind.label(value), self._theme
+        text = kind.label(value)
         return self._pictures.put(
             ("given", text),
-            lambda: pill(text, self.letter_px, theme.background, theme.accent_strong, theme.accent, theme.background),
+            lambda: pill(text, self.letter_px, BACKGROUND, ACCENT_STRONG, ACCENT),
         )
 
     def _counter(self, marked: int) -> Any:
@@ -222,29 +218,24 @@ class SurfaceView:
     def _beside(self, button: Button, under: bool = False) -> Any:
         """A button beside the done button."""
         name = "nothing" if button == UNKNOWN and self._asks_text else button
-        theme, text = self._theme, sentence(f"window.{name}", self.language)
-        edge, ink = (theme.accent_strong, theme.accent_strong) if under else (theme.accent, theme.accent)
-        return self._pictures.put(
-            (button, under, text), lambda: pill(text, self.letter_px, theme.background, ink, edge, theme.background)
-        )
+        text = sentence(f"window.{name}", self.language)
+        edge, ink = (ACCENT_STRONG, ACCENT_STRONG) if under else (ACCENT, ACCENT)
+        return self._pictures.put((button, under, text), lambda: pill(text, self.letter_px, BACKGROUND, ink, edge))
 
     def _button(self, state: str, missing: int = 0, more: str = "mark") -> Any:
         """The done button; while items are ``missing``, it says how many to mark (or to enter)."""
-        theme = self._theme
         fill, ink, edge = {
-            "disabled": (theme.background, theme.muted, theme.pale),
-            "enabled": (theme.accent, theme.on_accent, theme.accent),
-            "under": (theme.accent_strong, theme.on_accent, theme.accent_strong),
+            "disabled": (BACKGROUND, MUTED, PALE),
+            "enabled": (ACCENT, ON_ACCENT, ACCENT),
+            "under": (ACCENT_STRONG, ON_ACCENT, ACCENT_STRONG),
         }[state]
         key = "done" if not missing else f"{more}_one" if missing == 1 else f"{more}_more"
         text = sentence(f"window.{key}", self.language, n=missing)
-        return self._pictures.put(
-            ("done", state, text), lambda: pill(text, self.letter_px, fill, ink, edge, theme.background)
-        )
+        return self._pictures.put(("done", state, text), lambda: pill(text, self.letter_px, fill, ink, edge))
 
     def _dial_mark(self, dial: Dial, answered: bool) -> Any:
         """The mark of a value on a dial; in another colour once it was given as the answer."""
-        colours = (self._theme.accent,) if answered else ()
+        colours = (ACCENT,) if answered else ()
         return self._pictures.put(
             ("dial", dial.mark, answered),
             lambda: mark_picture(dial.mark, self.canvas_px / CANVAS, *colours),
@@ -293,13 +284,11 @@ class SurfaceView:
     def _answer_button(self, kind: ResponseKind, value: int | str, under: bool = False) -> Any:
         """The button of an answer, with its key; filled while the pointer is on it, and when it was
         the answer."""
-        theme, label = self._theme, kind.label(value)
+        label = kind.label(value)
         sign = key_label(next(key for key, stands_for in kind.surface().keys if stands_for == value), self.language)
         text = label if label.lower() == sign.lower() else f"{label}  ({sign.upper()})"
-        fill, ink = (theme.accent_strong, theme.on_accent) if under else (theme.background, theme.accent_strong)
-        return self._pictures.put(
-            ("answer", text, under), lambda: pill(text, self.letter_px, fill, ink, theme.accent, theme.background)
-        )
+        fill, ink = (ACCENT_STRONG, ON_ACCENT) if under else (BACKGROUND, ACCENT_STRONG)
+        return self._pictures.put(("answer", text, under), lambda: pill(text, self.letter_px, fill, ink, ACCENT))
 
     # -- drawing -----------------------------------------------------------------------------------
 
@@ -434,7 +423,7 @@ class SurfaceView:
     ) -> None:
         middle, size = self._between(line)
         if ordered.written:
-            self._outline(Region("", *line), line=STANDARD.muted, fill=(255, 255, 255))
+            self._outline(Region("", *line), line=MUTED, fill=(255, 255, 255))
             if isinstance(sheet.writing, WritingBox):
                 sheet.writing.listens = not (sheet.pointed or sheet.complete)
                 sheet.writing.draw()

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from ....stimuli.render.fonts import own_font, wrap
 from ..input.answering import Writing
-from .theme import STANDARD
+from .colours import TEXT
 
 #: Space between the edge of the box and the text, in letters' heights.
 _MARGIN = 0.5
@@ -51,7 +51,7 @@ class WritingBox(Writing):
             pos=middle,
             size=size,
             letterHeight=letter_px,
-            color=STANDARD.text,
+            color=TEXT,
             colorSpace="rgb255",
             padding=_MARGIN * letter_px,
             placeholder="",

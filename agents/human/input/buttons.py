@@ -20,7 +20,7 @@ from ....core.errors import SpanLabError
 from ....core.registry import nearest
 from ....paradigms import ResponseKind
 from ....paradigms.responses.keys import KEY_NAMES
-from ..triggers.address import BAUD, port_and_baud
+from ..triggers.ports import BAUD, port_and_baud
 from .answering import Press, control_keys
 
 Kind = Literal["keys", "serial", "psychopy"]

@@ -8,6 +8,7 @@ from ....core.locale import sentence
 from ....paradigms.responses.keys import is_button
 from ...interruptions import Abandoned
 from ...window import Option, PageContent
+from ..display.colours import ACCENT, BACKGROUND, MUTED, ON_ACCENT
 from ..display.lettering import TextBlock, pill, set_text
 from ..input.answering import Press
 from ..stage import Stage
@@ -47,9 +48,7 @@ def show(
         when the participant presses Escape and leaves.
     """
     empty = not (page.title or page.text)
-    sheets = lay_out(
-        page, language, room.window.size, room.letter_px, room.theme, room.renderer.look, footers=seconds is None
-    )
+    sheets = lay_out(page, language, room.window.size, room.letter_px, room.renderer.look, footers=seconds is None)
     number, end = 0, ""
     while number < len(sheets):
         last = number == len(sheets) - 1
@@ -96,7 +95,6 @@ def _wait(
 
     def draw() -> None:
         room.pointer(bool(options) and clicks)
-        room.backdrop(empty)
         if body is not None:
             room.pictures.draw(body, 0, sheet.y)
         if footer is not None and not waits[0]:
@@ -199,7 +197,7 @@ def pause(room: Stage, language: str, replaces: bool = False) -> None:
     Abandoned
         when the participant leaves.
     """
-    letter, theme = page_letter(room.letter_px, room.window.size), room.theme
+    letter = page_letter(room.letter_px, room.window.size)
     text = set_text(
         (
             TextBlock(sentence("window.pause", language), round(letter * 1.7), weight="semibold", after=letter),
@@ -211,23 +209,20 @@ def pause(room: Stage, language: str, replaces: bool = False) -> None:
             TextBlock(sentence("window.pause_more", language), round(letter * 1.15)),
         ),
         min(room.window.size[0] - 3 * letter, COLUMN * letter),
-        theme=theme,
     )
     go_on = pill(
         sentence("window.continue", language),
         round(letter * 1.1),
-        theme.accent,
-        theme.on_accent,
-        theme.accent,
-        theme.background,
+        ACCENT,
+        ON_ACCENT,
+        ACCENT,
     )
     leave = pill(
         sentence("window.leave", language),
         round(letter * 1.1),
-        theme.background,
-        theme.muted,
-        theme.muted,
-        theme.background,
+        BACKGROUND,
+        MUTED,
+        MUTED,
     )
     gap = round(0.8 * letter)
     left = -(go_on.width + gap + leave.width) // 2

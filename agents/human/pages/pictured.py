@@ -16,8 +16,8 @@ from ....paradigms.preview.example import ExampleDisplay, OwnMark
 from ....stimuli.render.fonts import face
 from ....stimuli.render.pixels import picture
 from ....stimuli.scene import CANVAS, Scene
+from ..display.colours import ACCENT, BACKGROUND, MUTED, PALE, TEXT
 from ..display.pad import draw_keys
-from ..display.theme import STANDARD, Theme
 
 #: Space between two displays, and width of a large display, in letters' heights; and of one on
 #: which answers are shown at small places.
@@ -111,7 +111,6 @@ class Strip:
         self,
         displays: Sequence[ExampleDisplay],
         language: str,
-        theme: Theme = STANDARD,
         look: Callable[[Scene], Scene] = lambda scene: scene,
     ) -> Image.Image:
         """Draw the displays.
@@ -121,7 +120,7 @@ class Strip:
         look : what the window makes of a scene before it is drawn
         """
         side, caption = self.side, self.caption
-        image = Image.new("RGB", (self.width, self.height), theme.background)
+        image = Image.new("RGB", (self.width, self.height), BACKGROUND)
         draw = ImageDraw.Draw(image)
         edge = max(1, round(self.letter / 14))
         captions = _captions(displays, language, self.letter * 0.85, side)
@@ -133,20 +132,18 @@ class Strip:
                 draw.text(
                     (left + side / 2, top + side + caption / 2),
                     words,
-                    theme.accent,
+                    ACCENT,
                     face(words, size, "semibold"),
                     anchor="mm",
                 )
-            colour, wide = (theme.muted, edge) if display.asks is None else (theme.accent, 2 * edge)
+            colour, wide = (MUTED, edge) if display.asks is None else (ACCENT, 2 * edge)
             draw.rectangle((left, top, left + side - 1, top + side - 1), None, colour, wide)
             if self._leads_on(number) and not display.marks:
-                _arrow(image, left + side, top + side // 2, self.gap, display.more, self.letter, theme)
+                _arrow(image, left + side, top + side // 2, self.gap, display.more, self.letter)
         if any(display.more and self._leads_on(number) for number, display in enumerate(displays)):
             words, room = sentence("window.left_out", language), self.width
             size = _fitting(words, round(self.letter * 0.85), room)
-            draw.text(
-                (room / 2, self.height - caption / 2), words, theme.muted, face(words, size, "semibold"), anchor="mm"
-            )
+            draw.text((room / 2, self.height - caption / 2), words, MUTED, face(words, size, "semibold"), anchor="mm")
         return image
 
     def _leads_on(self, number: int) -> bool:
@@ -179,7 +176,7 @@ def _question(
             paste_mark(image, dial, question.answer, left, top, side)
         for mark in display.marks:
             assert isinstance(mark.value, int)
-            paste_mark(image, dial, mark.value, left, top, side, STANDARD.accent)
+            paste_mark(image, dial, mark.value, left, top, side, ACCENT)
     for question in display.questions:
         mark_answer(draw, question.answer, asks, left, top, side)
         _frames(draw, question.why.frames, left, top, side)
@@ -275,9 +272,9 @@ def _own(
         x0, y0, x1, y1 = (round(part * factor) for part in (region.x0, region.y0, region.x1, region.y1))
         x, y, unit = left + (x0 + x1) / 2, top + (y0 + y1) / 2, min(x1 - x0, y1 - y0) / 10
         right = mark.verdict == "right"
-        fill = STANDARD.accent if right else None if mark.verdict == "missed" else (255, 255, 255)
-        draw.rectangle((left + x0 + 1, top + y0 + 1, left + x1 - 1, top + y1 - 1), fill, STANDARD.accent, thick)
-        ink = (255, 255, 255) if right else STANDARD.text
+        fill = ACCENT if right else None if mark.verdict == "missed" else (255, 255, 255)
+        draw.rectangle((left + x0 + 1, top + y0 + 1, left + x1 - 1, top + y1 - 1), fill, ACCENT, thick)
+        ink = (255, 255, 255) if right else TEXT
         if mark.number is not None:
             size = max(7, round(unit * 5))
             draw.text((x - 2.4 * unit, y), str(mark.number), ink, face(str(mark.number), size, "semibold"), anchor="mm")
@@ -317,7 +314,7 @@ def mark_answer(draw: ImageDraw.ImageDraw, answer: Answer, asks: ResponseKind, l
         box = (left + max(2, x0), top + max(2, y0), left + min(side - 3, x1 - 1), top + min(side - 3, y1 - 1))
         if not surface.several:
             draw.rectangle((box[0] - 1, box[1] - 1, box[2] + 1, box[3] + 1), None, (255, 255, 255), edge + 2)
-        draw.rectangle(box, STANDARD.accent if surface.several else None, STANDARD.accent, edge)
+        draw.rectangle(box, ACCENT if surface.several else None, ACCENT, edge)
         if surface.ordered is not None:
             size = max(7, round(0.75 * min(box[2] - box[0], box[3] - box[1])))
             draw.text(
@@ -341,7 +338,7 @@ def _frames(
             for value in (area[0] - _AROUND, area[1] - _AROUND, area[2] + _AROUND, area[3] + _AROUND)
         )
         box = (left + x0 * factor, top + y0 * factor, left + x1 * factor, top + y1 * factor)
-        draw.rounded_rectangle(box, 3 * factor, None, STANDARD.accent, thick)
+        draw.rounded_rectangle(box, 3 * factor, None, ACCENT, thick)
 
 
 def _cells(draw: ImageDraw.ImageDraw, asks: ResponseKind, left: int, top: int, side: int) -> None:
@@ -352,11 +349,11 @@ def _cells(draw: ImageDraw.ImageDraw, asks: ResponseKind, left: int, top: int, s
     factor = side / CANVAS
     for region in surface.regions:
         x0, y0, x1, y1 = (round(value * factor) for value in (region.x0, region.y0, region.x1, region.y1))
-        draw.rectangle((left + x0, top + y0, left + min(x1, side - 1), top + min(y1, side - 1)), None, STANDARD.pale)
+        draw.rectangle((left + x0, top + y0, left + min(x1, side - 1), top + min(y1, side - 1)), None, PALE)
 
 
-def _arrow(image: Image.Image, left: int, middle: int, gap: int, more: bool, letter: int, theme: Theme) -> None:
-    drawn = _arrow_picture(gap, letter, more, theme.muted, theme.background)
+def _arrow(image: Image.Image, left: int, middle: int, gap: int, more: bool, letter: int) -> None:
+    drawn = _arrow_picture(gap, letter, more, MUTED, BACKGROUND)
     image.paste(drawn, (left, middle - drawn.height // 2))
 
 
@@ -382,13 +379,13 @@ def _arrow_picture(
     return image.reduce(fine)
 
 
-def progress_bar(share: float, length: int, letter: int, theme: Theme = STANDARD) -> Image.Image:
+def progress_bar(share: float, length: int, letter: int) -> Image.Image:
     """Draw how much is done, as a bar."""
     fine, high = 4, 2 * max(3, round(letter * 0.35))
-    image = Image.new("RGB", (length * fine, high * fine), theme.background)
+    image = Image.new("RGB", (length * fine, high * fine), BACKGROUND)
     draw = ImageDraw.Draw(image)
     radius, done = high * fine / 2, max(high, round(length * min(1.0, max(0.0, share)))) * fine
-    draw.rounded_rectangle((0, 0, length * fine - 1, high * fine - 1), radius, theme.pale)
+    draw.rounded_rectangle((0, 0, length * fine - 1, high * fine - 1), radius, PALE)
     if share > 0:
-        draw.rounded_rectangle((0, 0, done - 1, high * fine - 1), radius, theme.accent)
+        draw.rounded_rectangle((0, 0, done - 1, high * fine - 1), radius, ACCENT)
     return image.reduce(fine)

@@ -14,8 +14,8 @@ from ....core.locale import sentence
 from ....stimuli.render.fonts import rejoined, wrap
 from ....stimuli.scene import Scene
 from ...window import Option, PageContent
+from ..display.colours import ACCENT, ACCENT_STRONG, BACKGROUND, MUTED
 from ..display.lettering import TextBlock, line_height, pill, set_text
-from ..display.theme import STANDARD, Theme
 from .pictured import Strip, fine, heading, progress_bar
 
 #: Width of a column of text, in letters' heights.
@@ -138,7 +138,6 @@ def lay_out(
     language: str,
     window: tuple[int, int],
     letter: int,
-    theme: Theme = STANDARD,
     look: Callable[[Scene], Scene] = lambda scene: scene,
     footers: bool = True,
 ) -> list[PageSheet]:
@@ -159,17 +158,17 @@ def lay_out(
         page.footer or sentence("window.go_on", language),
     )
     below = onward if footers else ()
-    feet = [_text(foot, window[0] - 2 * letter, letter, theme) for foot in below]
+    feet = [_text(foot, window[0] - 2 * letter, letter) for foot in below]
     boxes: list[tuple[int, int, int, int]] = []
     if page.options:
-        feet[-1:], boxes = _buttons(page.options, window[0] - 2 * letter, letter, theme)
+        feet[-1:], boxes = _buttons(page.options, window[0] - 2 * letter, letter)
     foot = max((image.height for image in feet), default=0)
     top, bottom = window[1] // 2 - letter, -window[1] // 2 + foot + (2 * letter if feet else letter)
-    items = _items(page, language, (window[0] - 3 * letter, top - bottom), column, letter, theme, look)
+    items = _items(page, language, (window[0] - 3 * letter, top - bottom), column, letter, look)
     contents = paginate(items, column, top - bottom)
     sheets = []
     for number, sheet in enumerate(contents):
-        body = _composed(sheet, column, theme)
+        body = _composed(sheet, column)
         footer = feet[-1 if number == len(contents) - 1 else min(number, 1)] if feet else None
         y = min((top + bottom) // 2 + round(0.4 * letter), top - -(-body.height // 2))
         low = -window[1] // 2 + letter + foot // 2
@@ -183,19 +182,16 @@ def lay_out(
 
 
 def _buttons(
-    options: Sequence[Option], room: int, letter: int, theme: Theme
+    options: Sequence[Option], room: int, letter: int
 ) -> tuple[list[Image.Image], list[tuple[int, int, int, int]]]:
     """The options as buttons that look alike, side by side where there is room: a picture (the only
     one of a list), and their boxes from its middle (y up)."""
-    pills = [
-        pill(option.label, round(letter * 1.1), theme.background, theme.accent_strong, theme.accent, theme.background)
-        for option in options
-    ]
+    pills = [pill(option.label, round(letter * 1.1), BACKGROUND, ACCENT_STRONG, ACCENT) for option in options]
     gap, high = 2 * letter, pills[0].height
     beside = sum(pill.width + gap for pill in pills) - gap <= room
     rows = [pills] if beside else [[pill] for pill in pills]
     wide = max(sum(pill.width + gap for pill in row) - gap for row in rows)
-    stack = Image.new("RGB", (wide, len(rows) * (high + letter) - letter), theme.background)
+    stack = Image.new("RGB", (wide, len(rows) * (high + letter) - letter), BACKGROUND)
     boxes = []
     for number, row in enumerate(rows):
         left, top = (wide - sum(pill.width + gap for pill in row) + gap) // 2, number * (high + letter)
@@ -213,8 +209,8 @@ def _buttons(
     return [stack], boxes
 
 
-def _text(text: str, room: int, letter: int, theme: Theme) -> Image.Image:
-    return set_text((TextBlock(text, letter, theme.muted),), room, theme=theme)
+def _text(text: str, room: int, letter: int) -> Image.Image:
+    return set_text((TextBlock(text, letter, MUTED),), room)
 
 
 def _items(
@@ -223,12 +219,11 @@ def _items(
     room: tuple[int, int],
     column: int,
     letter: int,
-    theme: Theme,
     look: Callable[[Scene], Scene],
 ) -> list[Item]:
     items: list[Item] = [*blocks(replace(page, after=""), letter)]
     if page.progress is not None:
-        items.append(PagePicture(progress_bar(page.progress, round(column * 0.6), letter, theme), letter))
+        items.append(PagePicture(progress_bar(page.progress, round(column * 0.6), letter), letter))
     after = _paragraphs(page.after, letter)
     worked = after[: next((number for number, block in enumerate(after) if block.weight == "semibold"), len(after))]
     above = TextBlock(
@@ -247,25 +242,25 @@ def _items(
     for number, (beside, smallest) in enumerate(tries):
         if page.example and drawn is None:
             strip, alone = Strip.within(page.example, (room[0], room[1] - height(beside)), letter, smallest), number > 0
-            drawn = None if strip is None else strip.draw(page.example, language, theme, look)
+            drawn = None if strip is None else strip.draw(page.example, language, look)
     if drawn is not None:
         items += [replace(above, anew=alone and bool(items)), PagePicture(drawn, round(letter * 0.6))]
     return [*items, *after]
 
 
-def _composed(items: Sequence[Item], column: int, theme: Theme) -> Image.Image:
+def _composed(items: Sequence[Item], column: int) -> Image.Image:
     """Text and pictures below one another, as one picture of even width and height."""
     align = "left" if sum(len(item.text) for item in items if isinstance(item, TextBlock)) > 220 else "centre"
     parts: list[tuple[Image.Image, int, bool]] = []
     for is_text, run in groupby(items, lambda item: isinstance(item, TextBlock)):
         if is_text:
             texts = tuple(item for item in run if isinstance(item, TextBlock))
-            parts.append((set_text(texts, column, align, theme), texts[-1].after, True))
+            parts.append((set_text(texts, column, align), texts[-1].after, True))
         else:
             parts += [(item.image, item.after, False) for item in run if isinstance(item, PagePicture)]
     widest = max((image.width for image, _, _ in parts), default=2)
     height = sum(image.height + after for image, after, _ in parts) - (parts[-1][1] if parts else 0)
-    sheet = Image.new("RGB", (widest + widest % 2, max(2, height + height % 2)), theme.background)
+    sheet = Image.new("RGB", (widest + widest % 2, max(2, height + height % 2)), BACKGROUND)
     margin = (widest - max((image.width for image, _, is_text in parts if is_text), default=0)) // 2
     top = 0
     for image, after, is_text in parts:

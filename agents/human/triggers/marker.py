@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from ....paradigms import Verdict
 from ....paradigms.triggers import DONE, Triggers
+from ..display.frames import apart
 from .sender import Sending, TriggerSender
 
 #: A code that need not come at once is held back where a flip is nearer than this (s): so no pulse
@@ -116,20 +117,9 @@ class Marker:
         if not settled:
             return
         self._marks = [mark for mark in self._marks if not mark.sending.settled]
-        clock = self._beside()
+        clock = apart(self._now, time.perf_counter)[0]
         for mark in sorted(settled, key=lambda mark: mark.sending.at or math.inf):
             self._write(self._to_record(mark, clock))
-
-    def _beside(self) -> float:
-        """The window's clock minus that of the sender, read together: again where something came
-        between."""
-        read: list[tuple[float, float]] = []
-        while len(read) < 3 and (not read or min(read)[0] > 0.00005):
-            before = time.perf_counter()
-            now = self._now()
-            after = time.perf_counter()
-            read.append((after - before, now - (before + after) / 2))
-        return min(read)[1]
 
     def _to_record(self, mark: _Mark, clock: float) -> dict[str, Any]:
         sending = mark.sending

@@ -1,4 +1,6 @@
-"""All kinds of ports; the software of each is loaded when a port is opened.
+"""Trigger ports by their names (``serial:/dev/ttyUSB0@115200``, ``parallel:0x378``, ``lsl:spanlab``,
+``dry``; each with settings after commas), and all kinds of ports; the software of each is loaded
+when a port is opened.
 
 Serial ports (USB adapters included) send codes as single bytes. Parallel ports put them on their
 eight data lines, through PsychoPy's driver (ppdev on Linux, inpout32 or inpoutx64 on Windows). A
@@ -10,15 +12,135 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import socket
 import sys
 import time
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal, cast, get_args
 
 from ....core.errors import SpanLabError
-from .address import Address
+from ....core.registry import nearest
+
+Kind = Literal["serial", "parallel", "lsl", "dry"]
+
+#: Width of a pulse: two samples or more of a recorder that takes 500 a second, and less than a
+#: frame.
+PULSE_MS = 5.0
+BAUD = 115_200
+MOST = 255
+#: Name of the LSL stream when none is given.
+STREAM = "spanlab"
+
+_EXAMPLES = "serial:/dev/ttyUSB0@115200, serial:COM3, parallel:/dev/parport0, parallel:0x378, lsl:NAME or dry"
+#: Settings after the commas: the field of an address, the kinds of ports that have it, how its value
+#: is written and read, and what is expected.
+_SETTINGS: Mapping[str, tuple[str, tuple[Kind, ...], str, Callable[[str], float | bool], str]] = {
+    "pulse": (
+        "pulse_ms",
+        ("serial", "parallel", "dry"),
+        r"[0-9]{1,3}(\.[0-9]{1,3})?",
+        float,
+        "expected pulse=MS, from 0 (the line is not put back) to 999; a marker of an LSL stream has no width",
+    ),
+    "test": ("test", get_args(Kind), r"[0-9]{1,3}", int, "expected test=CODE, from 0 (no test pulse) to 255"),
+    "readback": (
+        "readback",
+        ("parallel",),
+        "on|off",
+        lambda value: value == "on",
+        "expected readback=on or readback=off, for parallel ports: nothing else can be read back",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A trigger port, and how it is to be used.
+
+    Parameters
+    ----------
+    kind : serial, parallel, lsl or dry (nothing is connected; codes are recorded as if they had
+        been sent)
+    where : the serial port, the address of the parallel port, or the name of the LSL stream
+    baud : of a serial port
+    pulse_ms : how long a code stands before the line is put back to 0; 0 = it is not put back
+    test : code of the pulse that is sent when the port is opened; 0 = none
+    readback : whether a parallel port has to give back what was written to it
+    """
+
+    kind: Kind
+    where: str = ""
+    baud: int = BAUD
+    pulse_ms: float = PULSE_MS
+    test: int = MOST
+    readback: bool = True
+
+
+def read_address(text: str) -> Address:
+    """A port by its name: ``KIND[:WHERE[@BAUD]][,SETTING=VALUE...]``.
+
+    Raises
+    ------
+    SpanLabError
+        when it is not understood.
+    """
+    name, *settings = text.split(",")
+    kind, _, where = name.partition(":")
+    if kind not in get_args(Kind):
+        raise SpanLabError(f"unknown trigger port '{text}'{nearest(kind, get_args(Kind)) or '; write ' + _EXAMPLES}")
+    where, baud = port_and_baud(where, text) if kind == "serial" else (where, BAUD)
+    if kind in ("serial", "parallel") and not where:
+        raise SpanLabError(f"which {kind} port? Write {_EXAMPLES}")
+    if kind == "dry" and where:
+        raise SpanLabError(f"a dry run has no place; write dry, and find its codes in the record (in '{text}')")
+    return Address(
+        cast(Kind, kind),
+        where or (STREAM if kind == "lsl" else ""),
+        baud,
+        **_settings(text, kind, settings),  # type: ignore[arg-type]
+    )
+
+
+def port_and_baud(where: str, text: str) -> tuple[str, int]:
+    """A serial port and its rate: ``PORT[@BAUD]``.
+
+    Parameters
+    ----------
+    text : of which it is a part, for messages
+
+    Raises
+    ------
+    SpanLabError
+        when the rate is not a possible one.
+    """
+    if "@" not in where:
+        return where, BAUD
+    port, _, rate = where.rpartition("@")
+    if not re.fullmatch(r"[1-9][0-9]{2,7}", rate):
+        raise SpanLabError(f"the rate of a serial port is a number of baud, such as 115200; found '{rate}' in '{text}'")
+    return port, int(rate)
+
+
+def _settings(text: str, kind: str, settings: list[str]) -> dict[str, float | bool]:
+    values: dict[str, float | bool] = {}
+    for setting in settings:
+        name, _, value = setting.strip().partition("=")
+        if name not in _SETTINGS:
+            raise SpanLabError(
+                "a trigger port has no setting"
+                f" '{name}'{nearest(name, _SETTINGS) or '; there are ' + ', '.join(_SETTINGS)} (in '{text}')"
+            )
+        field, kinds, pattern, read, expected = _SETTINGS[name]
+        if kind not in kinds or not re.fullmatch(pattern, value):
+            raise SpanLabError(f"'{setting}' is not understood in '{text}': {expected}")
+        values[field] = read(value)
+    if not 0 <= values.get("test", 0) <= MOST:
+        raise SpanLabError(f"the code of the test pulse is from 0 to {MOST}; found {values['test']:g} in '{text}'")
+    return values
+
 
 #: Seconds for which the first byte may take to leave.
 _DRAIN = 1.0
@@ -278,44 +400,23 @@ class LslOutlet:
 
 
 class DryPort:
-    """Takes every code and sends none; with a file, every byte that would have gone out is a line
-    of it, with its time."""
+    """Takes every code and sends none."""
 
     pulses = True
     heard = True
-
-    def __init__(self, file: str = "") -> None:
-        self.name = f"dry run{f' ({file})' if file else ''}"
-        self._began = time.perf_counter()
-        self._written: list[tuple[float, int]] = []
-        self._path = file
-        try:
-            self.check()
-        except PortLost as error:
-            raise SpanLabError(
-                f"a dry run cannot write what it would have sent ({error}); choose another file"
-            ) from None
+    name = "dry run"
 
     def write(self, code: int) -> None:
-        if self._path:
-            self._written.append((time.perf_counter() - self._began, code))
+        pass
 
     def check(self) -> None:
-        """Writes to the file what has gathered."""
-        written, self._written = self._written, []
-        try:
-            if self._path:
-                with Path(self._path).open("a", encoding="ascii") as file:
-                    file.writelines(f"{at * 1000:.3f}\t{code}\n" for at, code in written)
-        except OSError as error:
-            raise PortLost(f"{self._path}: {error.strerror or error}") from None
+        pass
 
     def facts(self) -> dict[str, Any]:
-        return {"file": self._path} if self._path else {}
+        return {}
 
     def close(self) -> None:
-        with suppress(PortLost):
-            self.check()
+        pass
 
 
 #: An open port. All kinds have a ``name`` for messages and the same methods; ``pulses`` says whether
@@ -339,4 +440,4 @@ def open_port(address: Address) -> Port:
         return ParallelPort(address.where, address.readback)
     if address.kind == "lsl":
         return LslOutlet(address.where)
-    return DryPort(address.where)
+    return DryPort()

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ....core.errors import SpanLabError
-from .address import Address
-from .ports import Port, PortLost, open_port
+from .ports import Address, Port, PortLost, open_port
 
 #: Seconds for which the line rests between two codes that need not come at once.
 REST = 0.001
@@ -209,12 +208,10 @@ class TriggerSender:
         """Report once that the port has failed. Never called from the thread."""
         if self.lost and not self._loss_reported:
             self._loss_reported = True
-            then = (
-                "The session stops when this trial is over, at the latest."
-                if self.address.lost == "stop"
-                else "The session goes on without them."
+            self._say(
+                f"The {self.port.name} takes no more trigger codes ({self.lost}). The session stops when this trial is"
+                " over, at the latest."
             )
-            self._say(f"The {self.port.name} takes no more trigger codes ({self.lost}). {then}")
 
     def need(self) -> None:
         """Check that the port has taken every code, by what is known without asking it.
@@ -222,15 +219,14 @@ class TriggerSender:
         Raises
         ------
         SpanLabError
-            when it has not, and is needed.
+            when it has not.
         """
         if self.lost:
             self.tell()
-            if self.address.lost == "stop":
-                raise SpanLabError(
-                    f"the {self.port.name} takes no more trigger codes ({self.lost}), so the session stops here; repair"
-                    " it before you continue"
-                )
+            raise SpanLabError(
+                f"the {self.port.name} takes no more trigger codes ({self.lost}), so the session stops here; repair it"
+                " before you continue"
+            )
 
     def over(self) -> None:
         """Report that the port has failed after the last trial, when there is nothing left to stop."""
@@ -266,7 +262,7 @@ class TriggerSender:
         Raises
         ------
         SpanLabError
-            when it is not, and is needed.
+            when it is not.
         """
         self._look()
         self.need()
@@ -291,7 +287,6 @@ class TriggerSender:
             **self.port.facts(),
             **pulses,
             "test_code": address.test,
-            "if_lost": address.lost,
             "lost": self.lost,
             "sent": counts.sent,
             "not_sent": counts.unsent,

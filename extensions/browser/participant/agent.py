@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 from typing_extensions import override
 
 from spanlab.agents import Option, PageContent, Response, Shown, TrialContext, TrialCut, WindowAgent, WindowEpisode
-from spanlab.agents.human.display import THEMES, ThemeName
 from spanlab.agents.human.input import USUAL, Press, Refractory
 from spanlab.agents.human.pages import Strip, heading
 from spanlab.core import PARTICIPANT, AgentKind, SpanLabError
@@ -29,7 +28,7 @@ from .channel import RELOADED, Channel
 from .drawing import ExamplePicture
 from .evidence import TimeWitness, Told
 from .frames import FrameStore, TrialPictures, random_name
-from .messages import Beginning, choices, paragraphs, theme_colours, trial_message, words
+from .messages import COLOURS_OF_PAGES, Beginning, choices, paragraphs, trial_message, words
 from .replacements import Replacements
 from .reports import EndReport, StepReading, StepReport, checked
 from .screen import PageScreen
@@ -83,7 +82,7 @@ class BrowserParticipant(WindowAgent):
     channel : the line to the page
     frames : the server's frames
     screen : gives the screen of the page, as it was told last
-    theme, palette, refractory : as at the window
+    palette, refractory : as at the window
     """
 
     kind: ClassVar[AgentKind] = PARTICIPANT
@@ -99,7 +98,6 @@ class BrowserParticipant(WindowAgent):
         channel: Channel,
         frames: FrameStore,
         screen: Callable[[], PageScreen],
-        theme: ThemeName = "standard",
         palette: PaletteName = "published",
         refractory: Refractory = USUAL,
     ) -> None:
@@ -109,7 +107,6 @@ class BrowserParticipant(WindowAgent):
         self.screen = screen
         self.palette: PaletteName = palette
         self.refractory = refractory
-        self._theme: ThemeName = theme
         self.language = "en"
         self.rest_ms: float | None = None
         #: the press that ended the last step
@@ -141,7 +138,7 @@ class BrowserParticipant(WindowAgent):
     def settings(self) -> dict[str, Any]:
         """The declared settings, the same at every visit; measurements are in :meth:`apparatus`."""
         refractory = {} if self.refractory == USUAL else {"refractory": self.refractory.record()}
-        return {"window": "browser", "theme": self._theme, "palette": self.palette, **refractory}
+        return {"window": "browser", "palette": self.palette, **refractory}
 
     @override
     def apparatus(self) -> dict[str, Any]:
@@ -181,9 +178,7 @@ class BrowserParticipant(WindowAgent):
     @override
     def speak(self, language: str) -> None:
         self.language = language
-        self.channel.command(
-            "language", {"language": language, "words": words(language), "theme": theme_colours(THEMES[self._theme])}
-        )
+        self.channel.command("language", {"language": language, "words": words(language), "colours": COLOURS_OF_PAGES})
 
     @override
     def page(self, page: PageContent) -> None:
@@ -218,7 +213,7 @@ class BrowserParticipant(WindowAgent):
     def _manner(self) -> dict[str, Any]:
         """Looks and language of the page, with every command: a page that was loaded anew has heard
         nothing else."""
-        return {"language": self.language, "words": words(self.language), "theme": theme_colours(THEMES[self._theme])}
+        return {"language": self.language, "words": words(self.language), "colours": COLOURS_OF_PAGES}
 
     def _example(self, example: Sequence[ExampleDisplay]) -> dict[str, Any] | None:
         screen = self.screen()
@@ -226,7 +221,7 @@ class BrowserParticipant(WindowAgent):
         if strip is None:
             return None
         name = self.name_picture()
-        picture = ExamplePicture(tuple(example), strip, self.language, THEMES[self._theme], self.palette)
+        picture = ExamplePicture(tuple(example), strip, self.language, self.palette)
         self._publish({name: self.frames.get(picture, self.channel.epoch)})  # the page does not wait for it
         return {"frame": name, "width": strip.width, "height": strip.height}
 

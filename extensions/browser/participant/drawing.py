@@ -21,7 +21,7 @@ from typing import Protocol
 
 from PIL import Image
 
-from spanlab.agents.human.display import Theme, keys_picture
+from spanlab.agents.human.display import keys_picture
 from spanlab.agents.human.pages import Strip
 from spanlab.paradigms import Surface
 from spanlab.paradigms.preview import ExampleDisplay
@@ -83,14 +83,11 @@ class ExamplePicture:
     displays: tuple[ExampleDisplay, ...]
     strip: Strip
     language: str
-    theme: Theme
     palette: PaletteName = "published"
 
     def draw(self) -> Image.Image:
         """The picture."""
-        return self.strip.draw(
-            self.displays, self.language, self.theme, lambda scene: recoloured(scene, PALETTES[self.palette])
-        )
+        return self.strip.draw(self.displays, self.language, lambda scene: recoloured(scene, PALETTES[self.palette]))
 
 
 def png(image: Image.Image) -> bytes:

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from spanlab.agents.human import turning_keys
-from spanlab.agents.human.input import CONFIRM_KEYS
+from spanlab.agents.human import moves
 from spanlab.core import SpanLabError
 from spanlab.paradigms import Ask
 
@@ -55,6 +54,11 @@ class Decision:
     value: Any
     after_s: float = _GO_ON_S
     between_s: float = 0.0
+
+
+def _plain(keys: Sequence[str]) -> str:
+    """The key of the main block, of those that stand for the same."""
+    return next((key for key in keys if not key.startswith("num_")), keys[0])
 
 
 class Clock:
@@ -159,46 +163,19 @@ class Hands:
 
     def answer(self, decision: Decision) -> None:
         """Press or click what stands for an answer."""
-        ask = decision.ask
         by = self._by if self._by != "both" else _TURNS[int(self._random.randint(2))]
-        surface = ask.kind.surface()
-        if surface.dial is not None:
-            if by != "keys":
-                self._point(*surface.dial.place_of(decision.value), by)
-                return
-            for key in turning_keys(surface.dial, decision.value):
-                self.tab.press(key)
-            self.tab.press(CONFIRM_KEYS[0])
-            return
-        if surface.ordered is not None and surface.ordered.written:
-            (text,) = ask.kind.values_of(decision.value)
-            if text is not None:
-                self.tab.write(str(text))
-            self._button("unknown" if text is None else "done", by)
-            return
-        for number, part in enumerate(ask.kind.values_of(decision.value)):
+        for number, move in enumerate(moves(decision.ask, decision.value, _plain)):
             if number:
                 time.sleep(decision.between_s)
-            key = next(
-                (key for key, stands_for in surface.keys if stands_for == part and not key.startswith("num_")), None
-            )
-            region = next((region for region in surface.regions if region.value == part), None)
-            if part is None:
-                self._button("unknown", by) if by != "keys" else self.tab.press("minus")
-            elif region is not None and (key is None or by != "keys"):
-                self._point((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2, by)
-            elif key is not None and by == "touch":
-                self._button(key, by)
-            elif key is not None:
-                self.tab.press(key)
+            if move.text:
+                self.tab.write(move.text)
+            elif move.keys and (by == "keys" or not (by == "touch" or move.place or move.button)):
+                for key in move.keys:
+                    self.tab.press(key)
+            elif move.place is not None:
+                self._point(*move.place, by)
             else:
-                raise SpanLabError(
-                    f"there is no key and no place to click for the answer {part!r}; the response kind has to"
-                    " declare one"
-                )
-        if surface.several:
-            time.sleep(decision.between_s)
-            self.tab.press(CONFIRM_KEYS[0]) if by == "keys" else self._button("done", by)
+                self._button(move.button or move.keys[0], by)
 
     def _button(self, name: str, by: By) -> None:
         place = self.tab.middle(f"#buttons [data-name='{name}']")

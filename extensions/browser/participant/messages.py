@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from spanlab.agents import Option
-from spanlab.agents.human.display import ACKNOWLEDGE, STANDARD, Theme
+from spanlab.agents.human.display import ACKNOWLEDGE, COLOURS
 from spanlab.agents.human.input import GO_ON_AFTER, Refractory, time_of
 from spanlab.core.locale import sentence
 from spanlab.paradigms import Ask, Display, Percept, Surface
-from spanlab.stimuli import BACKGROUND, Colour
+from spanlab.stimuli import Colour
 
 #: So many questions of a phase can be told apart by their number.
 _NUMBERED = 12
@@ -24,18 +24,8 @@ def css(colour: Colour) -> str:
     return "#{:02x}{:02x}{:02x}".format(*colour)
 
 
-def theme_colours(theme: Theme) -> dict[str, str]:
-    """The colours around the canvas, by their names in the style sheet; and those of marks on the
-    canvas, which are the same in every theme."""
-    around = {
-        name: css(getattr(theme, name))
-        for name in ("background", "text", "muted", "accent", "accent_strong", "on_accent", "pale")
-    }
-    on_canvas = {
-        f"canvas_{name}": css(getattr(STANDARD, name))
-        for name in ("text", "muted", "accent", "accent_strong", "on_accent", "pale")
-    }
-    return {**around, **on_canvas, "canvas": css(BACKGROUND)}
+#: The colours of the page, by their names in its style sheet.
+COLOURS_OF_PAGES = {name: css(colour) for name, colour in COLOURS.items()}
 
 
 def words(language: str) -> dict[str, Any]:

@@ -19,7 +19,6 @@ from spanlab.agents.human import (
     observer_settings,
     reaction_times,
 )
-from spanlab.agents.human.display import ThemeName
 from spanlab.agents.human.input import USUAL, Refractory
 from spanlab.core import AgentKind, kind_named
 from spanlab.paradigms import Ask, Percept, Truth
@@ -56,13 +55,12 @@ class SimulatedAtPage(BrowserParticipant):
         frames: FrameStore,
         screen: Callable[[], PageScreen],
         observer: Observer,
-        theme: ThemeName = "standard",
         palette: PaletteName = "published",
         refractory: Refractory = USUAL,
         seed: int = 1,
         speed: float = 1.0,
     ) -> None:
-        super().__init__(channel, frames, screen, theme, palette, refractory)
+        super().__init__(channel, frames, screen, palette, refractory)
         self.observer = observer
         self.name = f"simulated:{observer.name}"
         self._seed, self._speed = seed, speed

@@ -57,7 +57,6 @@ STUDY = """
 study: athome
 title: Memory at home
 languages: [en, de]
-theme: dark
 paradigms: [{paradigm: vsr, trials: 1, practice: false}, {paradigm: cd, trials: 1, practice: false}]
 order: latin_square
 consent: {en: You take part of your own free will., de: Sie nehmen freiwillig teil.}

@@ -11,7 +11,6 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from spanlab.agents import PageContent, WindowAgent
-from spanlab.agents.human.display import ThemeName
 from spanlab.agents.human.input import USUAL, Refractory
 from spanlab.agents.human.pages import Question
 from spanlab.core import SpanLabError, append_line
@@ -96,7 +95,6 @@ _BEGINNING = threading.Lock()
 class Looks:
     """Looks of a participant's page, and its way of answering."""
 
-    theme: ThemeName = "standard"
     palette: PaletteName = "published"
     refractory: Refractory = USUAL
 
@@ -373,7 +371,7 @@ class StudyOffer:
     @property
     def looks(self) -> Looks:
         """As the study file has it."""
-        return Looks(self.study.theme, self.study.palette, self.study.refractory)
+        return Looks(self.study.palette, self.study.refractory)
 
     @property
     def phones(self) -> bool:
@@ -496,7 +494,7 @@ class StudyOffer:
             return self._full(request.language or self.language, participant, host.link)
         host.recorded_in(visit.folder)
         self._note_link(visit.folder, host.link)
-        looks = Looks(visit.study.theme, visit.study.palette, visit.study.refractory)
+        looks = Looks(visit.study.palette, visit.study.refractory)
         return self._run(visit, agent or host.seat(looks, visit.language), host, decided)
 
     @property
@@ -588,29 +586,6 @@ class StudyOffer:
             return "", "", False
         ending = self.study.online.ending(name)
         return *ending.filled(participant, link), ending.post
-
-    def preview_of_ending(self, name: str) -> End:
-        """The last page of an ending, for a preview.
-
-        Raises
-        ------
-        SpanLabError
-            when there is no such ending.
-        """
-        nobody: dict[str, str] = {}
-        pages = {
-            "completed": lambda: self._ended_early("study.over", "completed", self.language, "preview", nobody),
-            "no_consent": lambda: self._ended_early("study.refused", "no_consent", self.language, "preview", nobody),
-            "screened_out": lambda: self._screened_out((), "preview", nobody),
-            "failed_check": lambda: self._ended_early(
-                "online.replaced", "failed_check", self.language, "preview", nobody
-            ),
-            "time_out": lambda: self._ended_early("online.time_out", "time_out", self.language, "preview", nobody),
-            "full": lambda: self._full(self.language, "preview", nobody),
-        }
-        if name not in pages:
-            raise SpanLabError(f"visits end in these ways: {', '.join(pages)}; found '{name}'")
-        return pages[name]()
 
     def _ended_early(
         self, page: str, ending: str, language: str, participant: str | None, link: Mapping[str, str]

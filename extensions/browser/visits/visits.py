@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from spanlab.agents import WindowAgent
-from spanlab.agents.human.display import THEMES
 from spanlab.agents.human.pages import Question
 from spanlab.core import SpanLabError, UnwritableError, append_line, check_room
 from spanlab.core.locale import sentence
@@ -24,12 +23,11 @@ from ..participant.agent import BrowserParticipant
 from ..participant.calibration import Calibration, calibration_words, read_calibration
 from ..participant.channel import Channel, PageEvent, PageGone, PageIdle, Send, TooMuchError, Turns
 from ..participant.frames import FrameStore
-from ..participant.messages import theme_colours, words
+from ..participant.messages import COLOURS_OF_PAGES, words
 from ..participant.screen import PageScreen
 from .admission import Admission
 from .messages import Hello
 from .offers import End, LinkError, Looks, Offer
-from .previews import WISHES, PreviewPage, PreviewParticipant, preview
 
 #: events that came too late to count: in the folder of the session
 UNFINISHED = "unfinished.jsonl"
@@ -55,7 +53,7 @@ Seat = Callable[[Channel, FrameStore, Callable[[], PageScreen], Looks], WindowAg
 
 def person(channel: Channel, frames: FrameStore, screen: Callable[[], PageScreen], looks: Looks) -> BrowserParticipant:
     """A person at a page."""
-    return BrowserParticipant(channel, frames, screen, looks.theme, looks.palette, looks.refractory)
+    return BrowserParticipant(channel, frames, screen, looks.palette, looks.refractory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +206,7 @@ class Visit:
         self.channel.turn.arrive()
         while True:
             try:
-                end = self._take()
+                end = self._offer.take(self.participant, self._session, self)
                 break
             except PageGone as error:
                 if self.released:
@@ -258,18 +256,6 @@ class Visit:
         }
         self.channel.command("end", {**content, "texts": list(end.texts)})
 
-    def _take(self) -> End:
-        """Take the participant through the session; or, with a link to a preview, show the wished
-        pages."""
-        if "preview" not in self.link:
-            return self._offer.take(self.participant, self._session, self)
-
-        def seat(looks: Looks, since: PreviewPage) -> PreviewParticipant:
-            self._agent = made = PreviewParticipant(self.channel, self._frames, lambda: self.screen, looks, since)
-            return made
-
-        return preview(self._offer, self.link, self, seat)
-
     def _set_aside(self) -> bool:
         """Keep what was told and is not recorded; false where the page goes away before that is
         possible."""
@@ -313,7 +299,6 @@ class Visit:
 
     def ask(self, title: str, questions: Iterable[Question], wrong: Mapping[str, str]) -> Mapping[str, str]:
         """Ask questions about the participant, and give what is typed."""
-        looks = self._offer.looks
         content: dict[str, Any] = {
             "title": title,
             "questions": [
@@ -324,7 +309,7 @@ class Visit:
             "wrong": dict(wrong),
             "language": self._language,
             "words": words(self._language),
-            "theme": theme_colours(THEMES[looks.theme]),
+            "colours": COLOURS_OF_PAGES,
         }
         typed = self.channel.wait(self.channel.command("form", content), "form").get("typed")
         if not isinstance(typed, dict):
@@ -340,9 +325,8 @@ class Visit:
             "title": sentence("calibration.title", language),
             "calibration": calibration_words(language),
         }
-        theme = theme_colours(THEMES[self._offer.looks.theme])
         command = self.channel.command(
-            "calibrate", {**content, "language": language, "words": words(language), "theme": theme}
+            "calibrate", {**content, "language": language, "words": words(language), "colours": COLOURS_OF_PAGES}
         )
         self._calibration = read_calibration(self.channel.wait(command, "calibrated"), canvas_deg)
 
@@ -435,9 +419,6 @@ class VisitDesk:
         self.offer = offer
         #: the sentences for whoever has started the server
         self.notices = Notices(say)
-        #: who has it may look at any page without taking part; it is made anew whenever the server
-        #: starts
-        self.preview_token = secrets.token_urlsafe(16)
         #: people who were told that there is no place for them, since the server was started
         self.turned_away = 0
         self.most = most
@@ -463,13 +444,11 @@ class VisitDesk:
     def start(self) -> dict[str, Any]:
         """Return what a page needs before it connects."""
         language = self.offer.language
-        theme = theme_colours(THEMES[self.offer.looks.theme])
         return {
             "title": self.offer.title,
             "language": language,
             "words": words(language),
-            "theme": theme,
-            "wishes": list(WISHES),
+            "colours": COLOURS_OF_PAGES,
             **self.offer.wanted,
         }
 
@@ -490,10 +469,7 @@ class VisitDesk:
         screen = hello.screen.screen()
         if screen.small and not self.offer.phones:
             return refusal("phone", "phone_title", final=True)
-        if "preview" in hello.link:
-            if not secrets.compare_digest(hello.link["preview"].encode(), self.preview_token.encode()):
-                return refusal("refused", final=True)
-        elif not self.offer.admits(hello.participant, hello.link):
+        if not self.offer.admits(hello.participant, hello.link):
             return refusal("refused", final=True)
         with self._lock:
             visit = self._visits.get(hello.participant)

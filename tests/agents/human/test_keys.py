@@ -16,7 +16,7 @@ from effort import HANGS_S
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanlab.agents.human import Participant, SimulatedParticipant, WindowOptions
+from spanlab.agents.human import Participant, SimulatedParticipant, WindowOptions, moves
 from spanlab.agents.human.input.answering import AnswerSheet, Press
 from spanlab.agents.human.input.buttons import BoxAddress, open_box, read_box
 from spanlab.agents.human.input.keymap import named
@@ -306,11 +306,12 @@ def test_a_session_with_a_clash_is_refused_before_it_begins(tmp_path: Path) -> N
 def test_a_rehearsal_presses_the_buttons_of_the_box() -> None:
     """A key that the box types, or a byte at the other end of its line; what nothing here can press
     is refused."""
+    (move,) = moves(Ask(SAME.with_keys(BOTH)), "different", min)
     typing = SimulatedParticipant("ideal", WindowOptions(buttons="keys:f5+f6"), answers="keys")
-    assert typing._event_for(SAME.with_keys(BOTH).surface(), "different").key == "f6"
+    assert [event.key for event in typing._events(move)] == ["f6"]
     serial = SimulatedParticipant("ideal", WindowOptions(buttons="serial:COM3,presses=ab"), answers="keys")
     serial.ready()
-    assert serial._event_for(SAME.with_keys(BOTH).surface(), "different").key == "button_2"
+    assert [event.key for event in serial._events(move)] == ["button_2"]
     serial._serial["button_2"]()
     box: Any = serial._box
     until = time.monotonic() + HANGS_S

@@ -20,7 +20,6 @@ from spanlab.agents.human import Participant, ParticipantEpisode, WindowOptions
 from spanlab.agents.human import participant as participant_module
 from spanlab.agents.human.display.frames import FrameGrid
 from spanlab.agents.human.display.surface import SurfaceView
-from spanlab.agents.human.display.theme import STANDARD
 from spanlab.agents.human.pages import between_trials
 from spanlab.agents.window import PageContent
 from spanlab.core.errors import ParadigmError
@@ -177,7 +176,7 @@ def test_a_press_is_acknowledged_in_the_words_of_the_person() -> None:
     paradigm, drawn = load_paradigm("cd"), []
     kind = _asked(paradigm).with_keys(AnswerKeys(words=paradigm.translations["de"]))
     surface: Any = SurfaceView.__new__(SurfaceView)
-    surface._theme, surface.letter_px = STANDARD, 20
+    surface.letter_px = 20
     surface._pictures = SimpleNamespace(put=lambda key, make: drawn.append(key))
     for value in ("same", "different"):
         surface._given(kind, value)

@@ -1,4 +1,4 @@
-"""Pages for people, without a window: pictured examples, sheets for screens of any size, themes and
+"""Pages for people, without a window: pictured examples, sheets for screens of any size, colours and
 palettes, and what a German session says."""
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from PIL import Image
 from session_tools import AtTheWindow, take
 
 from spanlab.agents.human import WindowOptions
+from spanlab.agents.human.display.colours import ACCENT, ACCENT_STRONG, MUTED, ON_ACCENT, TEXT
 from spanlab.agents.human.display.lettering import runs
-from spanlab.agents.human.display.theme import STANDARD, THEMES, Theme
 from spanlab.agents.human.pages.pictured import Strip, _captions, fine
 from spanlab.agents.human.pages.sheets import blocks, lay_out, page_letter
 from spanlab.agents.human.participant import Participant
@@ -136,7 +136,7 @@ def test_buttons_fit_windows_of_all_sizes(window: tuple[int, int], letter: int, 
             assert all(x1 < a0 or a1 < x0 or y1 < b0 or b1 < y0 for a0, b0, a1, b1 in last.buttons[:number])
             left, top = x0 + last.footer.width // 2, last.footer_y + last.footer.height // 2 - y1
             button = np.asarray(last.footer)[top : top + y1 - y0, left : left + x1 - x0]
-            assert (button[len(button) // 2, 0] != STANDARD.background).any(), "its edge is where a click counts"
+            assert (button[len(button) // 2, 0] != BACKGROUND).any(), "its edge is where a click counts"
 
 
 @settings(max_examples=25, deadline=None)
@@ -366,10 +366,7 @@ def test_an_arrow_with_dots_is_explained() -> None:
         assert strip is not None
         assert strip.left_out == explained
         bottom = np.asarray(strip.draw(displays, "de"))[strip.height - strip.caption :]
-        assert (
-            bool((bottom[:, strip.width // 2 - strip.side : strip.width // 2] != STANDARD.background).any())
-            == explained
-        )
+        assert bool((bottom[:, strip.width // 2 - strip.side : strip.width // 2] != BACKGROUND).any()) == explained
 
 
 @pytest.mark.parametrize("name", ["vsr", "cs"])
@@ -414,7 +411,7 @@ def test_what_changed_is_framed_in_the_example(feature: str) -> None:
     strip = Strip.within(displays, (1200, 400), 24)
     assert strip is not None
     drawn = np.asarray(strip.draw(displays[-1:], "en"))[8:-60, 8 : strip.side - 8]
-    assert (drawn == np.asarray(STANDARD.accent)).all(axis=2).any()
+    assert (drawn == np.asarray(ACCENT)).all(axis=2).any()
     same = [levels for levels in range(40) if not _frames_of("cd", levels)]
     assert 0 < len(same) < 40, "nothing is framed where nothing changed"
 
@@ -476,7 +473,7 @@ def test_a_file_chooses_its_example(tmp_path: Path) -> None:
         load_paradigm(tmp_path / "wrong.yaml")
 
 
-# -- themes and palettes ---------------------------------------------------------------------------
+# -- colours ---------------------------------------------------------------------------------------
 
 #: How people without one kind of cones see linear RGB (Viénot, Brettel and Mollon, 1999).
 BLINDNESS = {
@@ -515,18 +512,16 @@ def difference(one: Colour, other: Colour, blindness: str) -> float:
 
 
 @pytest.mark.parametrize("blindness", BLINDNESS)
-@pytest.mark.parametrize("theme", THEMES.values(), ids=list(THEMES))
-def test_everything_that_is_read_stands_out(theme: Theme, blindness: str) -> None:
+def test_everything_that_is_read_stands_out(blindness: str) -> None:
     for ink, ground in (
-        (theme.text, theme.background),
-        (theme.muted, theme.background),
-        (theme.accent, theme.background),
-        (theme.accent_strong, theme.background),
-        (theme.on_accent, theme.accent),
-        (theme.on_accent, theme.accent_strong),
+        (TEXT, BACKGROUND),
+        (MUTED, BACKGROUND),
+        (ACCENT, BACKGROUND),
+        (ACCENT_STRONG, BACKGROUND),
+        (ON_ACCENT, ACCENT),
+        (ON_ACCENT, ACCENT_STRONG),
     ):
         assert contrast(ink, ground, blindness) >= 4.5, (ink, ground)
-    assert contrast(STANDARD.accent, BACKGROUND, blindness) >= 4.5, "marks on the canvas"
 
 
 @pytest.mark.parametrize("blindness", BLINDNESS)
@@ -559,14 +554,11 @@ def test_palettes_change_red_and_green_for_people_and_nothing_for_machines(name:
         assert (network_frame(step.percept.displays[0].stimulus.scene()).tobytes()) == before[0]
 
 
-def test_theme_and_palette_are_recorded_and_checked() -> None:
-    assert {key: Participant().settings()[key] for key in ("theme", "palette")} == {
-        "theme": "standard",
-        "palette": "published",
-    }
-    assert Participant(WindowOptions(theme="dark", palette="safe")).settings()["palette"] == "safe"
-    with pytest.raises(SpanLabError, match="themes are standard, dark, light"):
-        Participant(WindowOptions(theme="pink"))  # type: ignore[arg-type]
+def test_the_palette_is_recorded_and_checked() -> None:
+    assert Participant().settings()["palette"] == "published"
+    assert Participant(WindowOptions(palette="safe")).settings()["palette"] == "safe"
+    with pytest.raises(SpanLabError, match="palettes are published, safe; found 'pink'"):
+        Participant(WindowOptions(palette="pink"))  # type: ignore[arg-type]
 
 
 def test_examples_have_the_colours_of_the_window() -> None:

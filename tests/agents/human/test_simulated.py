@@ -17,8 +17,10 @@ from effort import HANGS_S
 from session_tools import spanlab
 from x_server import x_server
 
-from spanlab.agents.human import SimulatedParticipant
+from spanlab.agents.human import SimulatedParticipant, moves
+from spanlab.agents.human.input.answering import AnswerSheet, Press
 from spanlab.core.errors import SpanLabError
+from spanlab.paradigms import compile_trial, list_paradigms, load_paradigm
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")
 BENCH = Path(__file__).resolve().parents[2] / "helpers" / "lab" / "lab_bench.py"
@@ -252,3 +254,26 @@ def test_what_a_killed_program_left_pressed_is_released() -> None:
     done = subprocess.run([sys.executable, "-c", _LEFT_DOWN], capture_output=True, text=True, timeout=HANGS_S)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout.splitlines()[-1]) == [[True, True], [False, False]]
+
+
+@pytest.mark.parametrize("by_mouse", [False, True])
+@pytest.mark.parametrize("name", list_paradigms())
+def test_moves_give_the_answer_for_which_they_were_chosen(name: str, by_mouse: bool) -> None:
+    """In every paradigm, by keys and by mouse, without a window."""
+    paradigm = load_paradigm(name)
+    random = np.random.RandomState(1)
+    for step in compile_trial(paradigm, paradigm.combinations()[-1], seed=3).steps:
+        if (ask := step.percept.ask) is None:
+            continue
+        value, sheet, at = ask.kind.guess(random), AnswerSheet(ask, 0.0), 0.0
+        for move in moves(ask, value, lambda keys: keys[-1]):
+            at += 0.01
+            if move.keys and not (by_mouse and (move.place or move.button)):
+                presses = [Press("key", at, key=key) for key in move.keys]
+            elif move.place is not None:
+                presses = [Press("click", at, x=move.place[0], y=move.place[1])]
+            else:
+                presses = [Press("click", at, x=-1, y=-1, done=move.button == "done", button=move.button)]
+            for press in presses:
+                sheet.take(press)
+        assert sheet.response({}).value == value

@@ -439,13 +439,6 @@ def test_the_event_module_is_a_fallback_and_says_so() -> None:
 
 
 @pytest.mark.slow
-def test_a_theme_changes_what_is_beside_the_canvas_alone() -> None:
-    facts = bench("dark", "pixels", "surroundings")
-    assert scene(facts, "pixels")[::2] == [0, 0, 0, 0]
-    assert scene(facts, "surroundings") == {"canvas": True, "beside": True}
-
-
-@pytest.mark.slow
 def test_pages_with_options_end_with_one_of_them_and_with_nothing_else(facts: dict[str, Any]) -> None:
     told = scene(facts, "choices")
     assert told["chosen"] == [["refuse", 0], ["agree", 0], ["refuse", 0], ["refuse", 0], ["agree", 0]], (

@@ -93,9 +93,7 @@ class Served:
         def seat(channel: Any, frames: Any, screen: Any, looks: Looks) -> SimulatedAtPage:
             decides = make_observer(observer)
             self.agents.append(
-                made := SimulatedAtPage(
-                    channel, frames, screen, decides, looks.theme, looks.palette, looks.refractory, speed=SPEED
-                )
+                made := SimulatedAtPage(channel, frames, screen, decides, looks.palette, looks.refractory, speed=SPEED)
             )
             return made
 

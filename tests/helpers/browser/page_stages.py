@@ -75,7 +75,6 @@ STUDY = """\
 study: stages
 title: Memory at home
 languages: [en, de]
-theme: THEME
 paradigms: [{paradigm: everything.yaml}, {paradigm: continuous_colour, trials: 1, practice: false}, {paradigm: corsi, trials: 1, practice: false}]
 consent: {en: "You take part of your own free will, and can stop at any time. Your answers are stored without your name.", de: Sie nehmen freiwillig teil.}
 debrief: {en: "This was about memory for places and letters. Thank you for your help.", de: Es ging um das Gedächtnis.}
@@ -110,7 +109,6 @@ def walk(
     folder: Path,
     browser: Chromium,
     look_at: Look,
-    theme: str,
     size: tuple[int, int],
     ratio: float = 1.0,
     touch: bool = False,
@@ -120,9 +118,7 @@ def walk(
     names."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "everything.yaml").write_text(EVERYTHING, encoding="utf-8")
-    (file := folder / "stages.yaml").write_text(
-        STUDY.replace("THEME", theme).replace("PHONES", "allowed"), encoding="utf-8"
-    )
+    (file := folder / "stages.yaml").write_text(STUDY.replace("PHONES", "allowed"), encoding="utf-8")
     seen: list[str] = []
 
     def once(stage: str, tab: Tab) -> None:

@@ -337,7 +337,7 @@ def surroundings(bench: Bench) -> Any:
     bench.agent.rest(100)
     screen = screenshot()
     middle = [tuple(int(value) for value in screen[y, x]) for y, x in ((384, 512), (10, 10))]
-    return {"canvas": middle[0] == BACKGROUND, "beside": middle[1] == bench.stage.theme.background}
+    return {"canvas": middle[0] == BACKGROUND, "beside": middle[1] == BACKGROUND}
 
 
 def pages(bench: Bench) -> Any:
@@ -447,7 +447,7 @@ def numb() -> dict[str, Any]:
     """The hands of a simulated participant cannot do what they are told: what is said of it, and
     whether somebody else had to answer first."""
     agent = SimulatedParticipant("ideal", say=lambda sentence: None)
-    agent._event_for = lambda surface, value: InputEvent("nosuchkey")  # type: ignore[method-assign]
+    agent._events = lambda move: [InputEvent("nosuchkey")]  # type: ignore[method-assign]
     stage, ask = agent.open(), Ask(NINE)
     helper = XTestInput(stage.window.now, stage.window.size, stage.window.corner)
     episode = agent.start(TrialContext("bench", "Bench", "en", "", (NINE,)))
@@ -473,9 +473,9 @@ def main(names: list[str]) -> None:
         elif names == ["numb"]:
             facts["numb"] = numb()
         else:
-            keyboard, theme = "event" if names[0] == "event" else "ptb", "dark" if names[0] == "dark" else "standard"
-            bench = Bench(keyboard=keyboard, theme=theme)
-            for name in names[names[0] in ("event", "dark") :]:
+            keyboard = "event" if names[0] == "event" else "ptb"
+            bench = Bench(keyboard=keyboard)
+            for name in names[names[0] == "event" :]:
                 bench.script.clear()
                 try:
                     facts[name] = SCENES[name](bench)

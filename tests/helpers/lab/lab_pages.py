@@ -9,17 +9,15 @@ from typing import Any
 import numpy as np
 
 from spanlab.agents.base import Response
-from spanlab.agents.human.display.theme import STANDARD, Theme
+from spanlab.agents.human.display.colours import BACKGROUND
 from spanlab.agents.human.pages.sheets import lay_out
 from spanlab.agents.window import PageContent
 from spanlab.paradigms import Percept, load_paradigm
 
 
-def nothing_is_cut_off(
-    page: PageContent, window: tuple[int, int], letter: int, language: str, theme: Theme = STANDARD
-) -> int:
+def nothing_is_cut_off(page: PageContent, window: tuple[int, int], letter: int, language: str) -> int:
     """Text and pictures lie inside the window, and not on each other; how many sheets it took."""
-    sheets = lay_out(page, language, window, letter, theme)
+    sheets = lay_out(page, language, window, letter)
     for sheet in sheets:
         top, bottom = sheet.y + sheet.body.height / 2, sheet.y - sheet.body.height / 2
         assert top <= window[1] / 2
@@ -30,7 +28,7 @@ def nothing_is_cut_off(
         assert sheet.footer.width <= window[0]
         # Text that reached over the edge of its picture would be cut off there.
         pixels = np.asarray(sheet.body)
-        assert page.progress is not None or (pixels[:, -1] == theme.background).all()
+        assert page.progress is not None or (pixels[:, -1] == BACKGROUND).all()
     return len(sheets)
 
 

@@ -147,27 +147,23 @@ def taken(
     }
 
 
-def main(folder: Path, mode: str) -> None:
+def main(folder: Path) -> None:
     (folder / "triggered.yaml").write_text(PARADIGM, encoding="utf-8")
     (folder / "block.yaml").write_text(BLOCK, encoding="utf-8")
     facts: dict[str, Any] = {}
     with virtual_screen(1024, 800):
-        if mode == "careless":
-            pulled = FarEnd(pulled_after=6)
-            facts["careless"] = taken(folder, f"serial:{pulled.device},lost=go_on", 2)
-        else:
-            facts["dry"] = taken(folder, f"dry:{folder / 'sent.txt'}", 2, practice=True)
-            broken = FarEnd(pulled_after=6)  # in the first trial
-            facts["broken"] = taken(folder, f"serial:{broken.device}", 2)
-            mended = FarEnd()
-            facts["mended"] = taken(
-                folder, f"serial:{mended.device}@9600,pulse=3,test=99", resumed=Path(facts["broken"]["folder"])
-            )
-            facts["arrived"] = [byte for _, byte in mended.arrived]
-            facts["last"] = taken(folder, f"serial:{FarEnd(pulled_after=6).device}", 1)
-            facts["block"] = taken(folder, f"serial:{FarEnd(pulled_after=6).device}", 2, file="block.yaml")
+        facts["dry"] = taken(folder, "dry", 2, practice=True)
+        broken = FarEnd(pulled_after=6)  # in the first trial
+        facts["broken"] = taken(folder, f"serial:{broken.device}", 2)
+        mended = FarEnd()
+        facts["mended"] = taken(
+            folder, f"serial:{mended.device}@9600,pulse=3,test=99", resumed=Path(facts["broken"]["folder"])
+        )
+        facts["arrived"] = [byte for _, byte in mended.arrived]
+        facts["last"] = taken(folder, f"serial:{FarEnd(pulled_after=6).device}", 1)
+        facts["block"] = taken(folder, f"serial:{FarEnd(pulled_after=6).device}", 2, file="block.yaml")
     print(json.dumps(facts))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), "".join(sys.argv[2:]))
+    main(Path(sys.argv[1]))

@@ -102,7 +102,7 @@ BAD: list[tuple[str, list[str]]] = [
     (HEAD + "paradigms: [vsr]\nfields: [{name: x, label: {en: X}, range: [1, 9]}]", ["a range is for the types whole and number"]),
     (HEAD + "paradigms: [vsr]\nlanguages: [en, de]\nfields: [{name: x, label: {en: X}}]", ["the field 'x' has no words in 'de', a language of the study"]),
     (HEAD + "paradigms: [vsr]\nbreaks: {text: {en: x}, seconds: -1}\ndisplya: x", ["breaks > seconds: expected a number from 0", "unknown key 'displya'"]),
-    (HEAD + "paradigms: [vsr]\ntheme: drak\npalette: save", ["study.yaml:4 theme: expected 'standard', 'dark' or 'light'; found 'drak'", "study.yaml:5 palette: expected 'published' or 'safe'; found 'save'"]),
+    (HEAD + "paradigms: [vsr]\npalette: save", ["study.yaml:4 palette: expected 'published' or 'safe'; found 'save'"]),
     ("study: con\ntitle: S\nparadigms: [vsr]", ["study.yaml:1 study: the folder of the data cannot be called 'con': Windows reserves the name 'con'; use another one"]),
     (HEAD + "paradigms: [vsr]\nlanguages: [en]\nconsent: {en: Ja 😀}\nbreaks: {text: {en: 休息}}", ["study.yaml:5 consent > en: the typeface has no '😀' (U+1F600)", "study.yaml:6 breaks > text > en: the typeface has no '休'"]),
     (HEAD + "paradigms: [vsr]\nfields: [{name: Größe, label: {en: X}, type: number, range: [a, 2]}, 3]", ["study.yaml:4 fields item 1 > name: expected small letters (a to z), digits and underscores", "study.yaml:4 fields item 1 > range item 1: expected a whole number or a number; found 'a'", "study.yaml:4 fields item 2: expected keys with values; found 3"]),
@@ -267,7 +267,7 @@ def test_the_schema_of_studies_is_printed(run: Run) -> None:
     "text",
     [
         STUDY,
-        HEAD + "paradigms: [vsr]\nkeys: counterbalanced\ntheme: dark\npalette: safe\nsessions: 3\ndisplay: room.yaml",
+        HEAD + "paradigms: [vsr]\nkeys: counterbalanced\npalette: safe\nsessions: 3\ndisplay: room.yaml",
         HEAD
         + "paradigms: [vsr]\nkeys: {sides: swapped, own: {same: s, different: 1}}\nfields: [age, {name: g, label: {en: G}, type: choice, choices: [a, b]}]",
     ],
@@ -283,8 +283,7 @@ def test_good_studies_fit_the_schema(schema: jsonschema.Draft202012Validator, tm
         "study: s\nparadigms: [vsr]",
         HEAD + "paradigms: []",
         HEAD + "paradigms: [{paradigm: vsr, pratice: no}]",
-        HEAD + "paradigms: [vsr]\nthem: dark",
-        HEAD + "paradigms: [vsr]\ntheme: black",
+        HEAD + "paradigms: [vsr]\npalete: safe",
         HEAD + "paradigms: [vsr]\npalette: red",
         HEAD + "paradigms: [vsr]\norder: latin",
         HEAD + "paradigms: [vsr]\nkeys: sideways",

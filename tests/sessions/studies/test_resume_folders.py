@@ -100,7 +100,7 @@ def test_a_session_goes_on_at_the_window_that_it_began_at(
 
     visit = interrupted(study, data)
     sat: list[Mapping[str, Any]] = []
-    then = {"fullscreen": False, "screen_width_cm": 52.0, "distance_cm": 61.0, "theme": "dark", "screen": 0}
+    then = {"fullscreen": False, "screen_width_cm": 52.0, "distance_cm": 61.0, "palette": "safe", "screen": 0}
     left = [2]
 
     def leaves(what: str) -> None:
@@ -113,11 +113,11 @@ def test_a_session_goes_on_at_the_window_that_it_began_at(
     monkeypatch.setattr("sys.argv", ["spanlab", "resume", str(visit)])
     said = complaint(*run("resume", visit))
     (window,) = sat
-    assert {name: window[name] for name in ("fullscreen", "width_cm", "distance_cm", "theme")} == {
+    assert {name: window[name] for name in ("fullscreen", "width_cm", "distance_cm", "palette")} == {
         "fullscreen": False,
         "width_cm": 52.0,
         "distance_cm": 61.0,
-        "theme": "dark",
+        "palette": "safe",
     }
     assert said.rstrip().endswith(f"Continue with: spanlab resume {visit}")
 

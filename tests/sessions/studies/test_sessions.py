@@ -488,20 +488,20 @@ def test_a_session_whose_head_is_lost_is_neither_taken_over_nor_overwritten(stud
 class Settled(Guest):
     """Says how it sits."""
 
-    def __init__(self, theme: str, leaves: Callable[[str], None] = lambda what: None) -> None:
+    def __init__(self, palette: str, leaves: Callable[[str], None] = lambda what: None) -> None:
         super().__init__(leaves)
-        self._settings = {"theme": theme}
+        self._settings = {"palette": palette}
 
 
 def test_who_goes_on_with_other_settings_is_told_which(study: Study, data: Path) -> None:
     with pytest.raises(_LeaveError):
         take(study, data, guest=Settled("dark", leave_at(3)))
-    with pytest.raises(SpanLabError, match=r"theme was dark and is light\): give the settings it began with"):
+    with pytest.raises(SpanLabError, match=r"palette was dark and is light\): give the settings it began with"):
         take(study, data, existing="resume", guest=Settled("light"))
     take(study, data, existing="resume", guest=Settled("dark"))
 
 
-def test_theme_and_palette_come_from_the_study_unless_options_say_otherwise(
+def test_the_palette_comes_from_the_study_unless_options_say_otherwise(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from spanlab.agents.human import seating
@@ -513,19 +513,14 @@ def test_theme_and_palette_come_from_the_study_unless_options_say_otherwise(
         return Guest(leave_at(2)) if len(sat) == 1 else Guest()
 
     monkeypatch.setattr(seating, "seat", person)
-    text = "study: looks\ntitle: L\nparadigms: [{paradigm: sfr, trials: 2, practice: false, set: {list_length: 1}}]\ntheme: dark\npalette: safe\n"
+    text = "study: looks\ntitle: L\nparadigms: [{paradigm: sfr, trials: 2, practice: false, set: {list_length: 1}}]\npalette: safe\n"
     (tmp_path / "s.yaml").write_text(text, encoding="utf-8")
     complaint(*run("run", "s.yaml", "--participant", "p01"))
-    (tmp_path / "s.yaml").write_text(text.replace("dark", "light").replace("safe", "published"), encoding="utf-8")
+    (tmp_path / "s.yaml").write_text(text.replace("safe", "published"), encoding="utf-8")
     assert run("run", "s.yaml", "--participant", "p01", "--existing", "resume")[0] == 0  # as it was begun
     assert run("run", "s.yaml", "--participant", "p02")[0] == 0
-    assert run("run", "s.yaml", "--participant", "p03", "--theme", "standard", "--palette", "safe")[0] == 0
-    assert [(one["theme"], one["palette"]) for one in sat] == [
-        ("dark", "safe"),
-        ("dark", "safe"),
-        ("light", "published"),
-        ("standard", "safe"),
-    ]
+    assert run("run", "s.yaml", "--participant", "p03", "--palette", "safe")[0] == 0
+    assert [one["palette"] for one in sat] == ["safe", "safe", "published", "safe"]
 
 
 def test_days_are_those_of_the_clock_on_the_wall(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,8 +95,8 @@ function changed() {
 function manner(message) {
   if (message.words) words = message.words;
   if (message.language) document.documentElement.lang = message.language;
-  if (message.theme) {
-    colours = message.theme;
+  if (message.colours) {
+    colours = message.colours;
     for (const [name, value] of Object.entries(colours)) document.documentElement.style.setProperty(`--${name}`, value);
   }
 }
@@ -266,7 +266,7 @@ function draw(now) {
   drawnState = state;
   const bitmap = bitmaps.get(drawnFrame);
   if (bitmap === undefined) {
-    ctx.fillStyle = colours.canvas ?? "#d6d6d6";
+    ctx.fillStyle = colours.background ?? "#d6d6d6";
     ctx.fillRect(0, 0, canvas.width, canvas.height);
   } else ctx.drawImage(bitmap, 0, 0);
   if (sheet !== null && bitmap !== undefined) {
@@ -488,12 +488,6 @@ async function begin() {
   document.title = studyTitle = start.title;
   if (typeof CanvasRenderingContext2D.prototype.roundRect !== "function" || typeof WebSocket !== "function") {
     showText(start.title, [words.unfit]);
-    return;
-  }
-  const wishes = linkSays(start.wishes);
-  if (wishes.preview) {
-    const act = () => void opened(`preview-${randomName().slice(0, 12)}`, wishes);
-    showText(start.title, [words.start_body], [{ label: words.start, act }]);
     return;
   }
   const named = whoTakesPart(start.identifiers);

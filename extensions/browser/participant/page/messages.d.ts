@@ -88,7 +88,7 @@ export type WordName =
 export interface Manner {
   words?: Words;
   language?: string;
-  theme?: Colours;
+  colours?: Colours;
 }
 
 interface Command extends Manner {
@@ -186,8 +186,6 @@ export interface Start extends Manner {
   needed: boolean;
   /** parameters that are passed on */
   keep: string[];
-  /** and those of a link to a preview */
-  wishes: string[];
 }
 
 // -- what the page says ------------------------------------------------------------------------------------------------------------------------------

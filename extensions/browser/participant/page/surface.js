@@ -81,10 +81,10 @@ const corners = (region, unit) => [region[1] * unit, region[2] * unit, region[3]
 /** @param {CanvasRenderingContext2D} ctx @param {number} unit @param {AnswerSheet} sheet @param {Region | null} under @param {Colours} colours */
 function marks(ctx, unit, sheet, under, colours) {
   for (const region of sheet.surface.regions) {
-    if (sheet.marks.includes(region[0])) box(ctx, ...corners(region, unit), { fill: colours.canvas_accent, inset: 0.16 });
+    if (sheet.marks.includes(region[0])) box(ctx, ...corners(region, unit), { fill: colours.accent, inset: 0.16 });
   }
   if (under !== null && (sheet.marks.includes(under[0]) || !sheet.mayFinish)) {
-    box(ctx, ...corners(under, unit), { line: colours.canvas_accent_strong, inset: 0.05 });
+    box(ctx, ...corners(under, unit), { line: colours.accent_strong, inset: 0.05 });
   }
 }
 
@@ -97,12 +97,12 @@ function inOrder(ctx, unit, sheet, ordered, under, colours) {
       if (!numbers) continue;
       const [x0, y0, x1, y1] = corners(region, unit);
       const side = Math.min(x1 - x0, y1 - y0);
-      box(ctx, x0, y0, x1, y1, { fill: colours.canvas_accent, inset: 0.1 });
-      write(ctx, numbers, (x0 + x1) / 2, (y0 + y1) / 2, Math.max(8, 0.42 * side), 0.9 * (x1 - x0), colours.canvas_on_accent);
+      box(ctx, x0, y0, x1, y1, { fill: colours.accent, inset: 0.1 });
+      write(ctx, numbers, (x0 + x1) / 2, (y0 + y1) / 2, Math.max(8, 0.42 * side), 0.9 * (x1 - x0), colours.on_accent);
     }
   }
   if (under !== null && sheet.marks.length < ordered.most && !sheet.complete) {
-    box(ctx, ...corners(under, unit), { line: colours.canvas_accent_strong, inset: 0.05 });
+    box(ctx, ...corners(under, unit), { line: colours.accent_strong, inset: 0.05 });
   }
 }
 
@@ -113,9 +113,9 @@ function line(ctx, unit, sheet, ordered, place, colours) {
   const wide = x1 - x0, high = y1 - y0;
   const names = new Map([...sheet.ask.labels, ...ordered.labels.map((pair) => (ordered.joined ? /** @type {[number | string, string]} */ ([pair[0], String(pair[0])]) : pair))]);
   const given = sheet.marks.map((mark) => (mark === null ? "?" : String(names.get(mark) ?? mark)));
-  ctx.fillStyle = colours.canvas;
+  ctx.fillStyle = colours.background;
   ctx.fillRect(x0, y0, wide, high);
-  ctx.strokeStyle = colours.canvas_muted;
+  ctx.strokeStyle = colours.muted;
   ctx.lineWidth = Math.max(1, high / 40);
   const rule = (/** @type {number} */ from, /** @type {number} */ to) => {
     ctx.beginPath();
@@ -124,7 +124,7 @@ function line(ctx, unit, sheet, ordered, place, colours) {
     ctx.stroke();
   };
   if (ordered.joined) {
-    write(ctx, given.join(""), x0 + wide / 2, y0 + high / 2, 0.62 * high, 0.94 * wide, colours.canvas_text);
+    write(ctx, given.join(""), x0 + wide / 2, y0 + high / 2, 0.62 * high, 0.94 * wide, colours.text);
     rule(x0 + 0.04 * wide, x0 + 0.96 * wide);
     return;
   }
@@ -134,7 +134,7 @@ function line(ctx, unit, sheet, ordered, place, colours) {
   for (let slot = 0; slot < slots; slot++) {
     const middle = start + (slot + 0.5) * step;
     if (take !== null || slot < given.length) rule(middle - 0.38 * step, middle + 0.38 * step);
-    if (slot < given.length) write(ctx, given[slot], middle, y0 + 0.46 * high, 0.62 * high, 0.9 * step, colours.canvas_text);
+    if (slot < given.length) write(ctx, given[slot], middle, y0 + 0.46 * high, 0.62 * high, 0.9 * step, colours.text);
   }
 }
 
@@ -149,7 +149,7 @@ function dialMark(ctx, unit, sheet, dial, pointer, now, colours) {
   else if (pointer !== null) value = valueAt(dial, pointer.x, pointer.y);
   if (value === null) return;
   const angle = ((dial.turned + dial.degrees * dial.values.indexOf(Number(value))) * Math.PI) / 180;
-  const ink = sheet.complete ? colours.canvas_accent : "#141414";
+  const ink = sheet.complete ? colours.accent : "#141414";
   ctx.save();
   if (dial.mark === "bar") {
     ctx.translate(dial.x * unit, dial.y * unit);
@@ -186,7 +186,7 @@ function single(ctx, unit, sheet, under, now, colours) {
     if (region !== undefined) {
       const width = Math.max(3, unit);
       box(ctx, ...corners(region, unit), { line: "#ffffff", width: width + 4, inset: 0.04 });
-      box(ctx, ...corners(region, unit), { line: colours.canvas_accent, width, inset: 0.04 });
+      box(ctx, ...corners(region, unit), { line: colours.accent, width, inset: 0.04 });
     }
-  } else if (under !== null && !sheet.complete) box(ctx, ...corners(under, unit), { line: colours.canvas_accent, width: 1.5, inset: 0.04 });
+  } else if (under !== null && !sheet.complete) box(ctx, ...corners(under, unit), { line: colours.accent, width: 1.5, inset: 0.04 });
 }

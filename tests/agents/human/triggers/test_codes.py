@@ -11,7 +11,7 @@ import pytest
 from session_tools import GO_NOGO, AtTheWindow, Saying, SayingAtWindow, SayingEpisode, start
 
 from spanlab.agents.base import Response, TrialContext
-from spanlab.agents.human.triggers.address import Address, read_address
+from spanlab.agents.human.triggers.ports import Address, read_address
 from spanlab.core.errors import ParadigmError, SpanLabError
 from spanlab.paradigms import Paradigm, Percept, load_paradigm, paradigm_from_data
 from spanlab.paradigms.checking import check_paradigm
@@ -174,9 +174,9 @@ def test_a_study_changes_codes_for_a_paradigm(tmp_path: Path) -> None:
         ),
         ("parallel:0x378,readback=off,test=0", Address("parallel", "0x378", test=0, readback=False)),
         ("lsl", Address("lsl", "spanlab")),
-        ("lsl:my stream,lost=go_on", Address("lsl", "my stream", lost="go_on")),
+        ("lsl:my stream", Address("lsl", "my stream")),
         ("dry", Address("dry")),
-        ("dry:codes.txt, pulse=2.5", Address("dry", "codes.txt", pulse_ms=2.5)),
+        ("dry, pulse=2.5", Address("dry", pulse_ms=2.5)),
     ],
 )
 def test_a_port_is_named(text: str, address: Address) -> None:
@@ -195,10 +195,11 @@ def test_a_port_is_named(text: str, address: Address) -> None:
         ("serial:COM3@", "number of baud"),
         ("serial:COM3,pulse=-1", "expected pulse=MS"),
         ("serial:COM3,puls=1", "did you mean 'pulse'"),
-        ("serial:COM3,test=256", "expected test=CODE"),
+        ("serial:COM3,test=256", "from 0 to 255; found 256"),
         ("serial:COM3,readback=on", "parallel"),
         ("lsl:x,pulse=5", "no width"),
-        ("dry,lost=perhaps", "lost=stop or lost=go_on"),
+        ("dry:codes.txt", "a dry run has no place"),
+        ("serial:COM3,test=2x", "expected test=CODE"),
     ],
 )
 def test_a_port_that_is_misnamed_is_told(text: str, problem: str) -> None:

@@ -19,8 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spanlab.agents.human.triggers import ports
-from spanlab.agents.human.triggers.address import Address, read_address
-from spanlab.agents.human.triggers.ports import PortLost
+from spanlab.agents.human.triggers.ports import Address, PortLost, read_address
 from spanlab.agents.human.triggers.sender import REST, Sending, TriggerSender
 from spanlab.core.errors import SpanLabError
 
@@ -160,13 +159,6 @@ def test_a_port_that_dies_loses_codes_and_says_so_once(wired: Any) -> None:
             line.check()
     assert len(said) == 1
     assert "stops when this trial is over" in said[0]
-
-
-def test_a_session_may_be_meant_to_go_on_without(wired: Any) -> None:
-    line, wire, said = wired(lost="go_on")
-    wire.dead = "unplugged"
-    line.check()
-    assert "goes on without them" in said[0]
 
 
 def test_a_port_that_died_after_the_last_code_is_told_too(wired: Any) -> None:

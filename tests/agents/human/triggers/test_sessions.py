@@ -137,20 +137,9 @@ def test_codes_leave_within_milliseconds(facts: dict[str, Any]) -> None:
     assert np.median(delays["response"]) < 12
 
 
-def test_a_dry_run_writes_what_the_wire_would_have_carried(facts: dict[str, Any]) -> None:
-    session = facts["dry"]
-    lines = Path(session["apparatus"]["triggers"]["file"]).read_text().splitlines()
-    written = [(float(at), int(code)) for at, code in (line.split("\t") for line in lines)]
-    sent = of_kind(session, "trigger")
-    assert [code for _, code in written if code] == [255, *(one["code"] for one in sent)]
-    # between two codes the line is put back, unless the second had to come at once
-    for (at, code), (then, following) in itertools.pairwise(written):
-        assert code == 0 or following == 0 or any("over" in one and one["over"]["code"] == code for one in sent)
-        if code and not following:
-            assert then - at >= 5.0 - 0.01
-    # the shortest that a pulse may be cut to is kept, but for what the machine was late with the
-    # code that was cut short
-    for before, one in itertools.pairwise(sent):
+def test_no_pulse_is_cut_shorter_than_a_recorder_can_see(facts: dict[str, Any]) -> None:
+    """But for what the machine was late with the code that was cut short."""
+    for before, one in itertools.pairwise(of_kind(facts["dry"], "trigger")):
         assert "over" not in one or one["over"]["after_ms"] + (before["delay_ms"] or 0) >= 1.9
 
 
@@ -196,16 +185,6 @@ def test_what_was_sent_is_read_as_a_table(facts: dict[str, Any]) -> None:
     assert table["code"].tolist() == [one["code"] for one in sent]
     assert table["trial"].tolist() == [int(one["trial"]) for one in sent]
     assert table["sent_ms"].isna().sum() == sum(one["sent_ms"] is None for one in sent)
-
-
-@pytest.mark.slow
-def test_a_session_may_go_on_without_its_port(tmp_path: Path) -> None:
-    session = bench(tmp_path, "careless")["careless"]
-    assert session["error"] == ""
-    assert any("goes on without them" in sentence for sentence in session["said"])
-    assert [end["trial"] for end in of_kind(session, "trial_end")] == ["1", "2"]
-    assert by_kind(told(of_kind(session, "trigger"))) == by_kind(list(expected(session)))
-    assert all(one["sent_ms"] is None for one in of_kind(session, "trigger") if one["trial"] == "2")
 
 
 def test_a_port_that_dies_in_the_last_trial_is_told_at_the_end(facts: dict[str, Any]) -> None:
