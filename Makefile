@@ -56,9 +56,10 @@ test-servers: setup
 	@.venv/bin/python tests/servers/install.py
 	@.venv/bin/python -m pytest -m servers tests/servers $(ARGS)
 
-# First what documents have from the code, then the papers' pages, whose sessions are kept in runs/, so that a second run makes them at once; then the site.
+# First what documents have from the code, then the paradigms' pages with trials to take, then the papers' pages, whose sessions are kept in runs/, so that a second run makes them at once; then the site.
 docs: setup
 	@.venv/bin/python scripts/docs.py
+	@.venv/bin/python scripts/paradigm_pages.py
 	@.venv/bin/spanlab reproduce worm -o docs/reproduction/worm --data runs/reproduction
 	@.venv/bin/spanlab reproduce nback -o docs/reproduction/nback --data runs/reproduction
 	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict

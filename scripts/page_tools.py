@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".venv" / "npm"
 #: the versions that were tested
-TOOLS = {"typescript": "7.0.2", "axe-core": "4.14.1"}
+TOOLS = {"typescript": "7.0.2", "axe-core": "4.14.1", "esbuild": "0.28.2"}
 PROJECT = Path(__file__).with_name("page_types.json")
 
 

@@ -30,6 +30,8 @@ NOT_COUNTED = {
 EXTENSIONS = "extensions"
 #: files of pages by their endings: a template is one of HTML
 PAGES = {".js", ".ts", ".css", ".html", ".jinja"}
+#: what the site's pages with trials have of their own, which people read as they read the package
+OF_THE_SITE = ("scripts", "take")
 
 
 #: beyond these, a function or a class is in the list of large ones
@@ -62,11 +64,12 @@ def modules(root: Path) -> list[Path]:
 
 
 def page_lines(root: Path) -> Counter[str]:
-    """The lines of JavaScript, CSS and HTML of the package, kind by kind."""
+    """The lines of JavaScript, CSS and HTML of the package and of trials on the site, kind by kind."""
     lines: Counter[str] = Counter()
     for path in root.rglob("*"):
         parts = path.relative_to(root).parts
-        if path.suffix in PAGES and not NOT_COUNTED & {*parts} and not any(part.startswith(".") for part in parts):
+        counted = parts[:2] == OF_THE_SITE or not NOT_COUNTED & {*parts}
+        if path.suffix in PAGES and counted and not any(part.startswith(".") for part in parts):
             lines[path.suffix] += sum(bool(line.strip()) for line in path.read_text(encoding="utf-8").splitlines())
     return lines
 

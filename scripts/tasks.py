@@ -29,7 +29,7 @@ TASKS: dict[str, tuple[tuple[str, ...], ...]] = {
     "test": (("python", "-m", "pytest", "-n", "3", "--dist", "loadfile"),),
     "test-all": (("python", "-m", "pytest", "-n", "3", "--dist", "loadfile", "-m", "not servers"),),
     "lint": (("ruff", "check", "."), ("ruff", "format", "--check", "."), ("pyright",)),
-    "docs": (("python", "scripts/docs.py"), ("mkdocs", "build", "--strict")),
+    "docs": (("python", "scripts/docs.py"), ("python", "scripts/paradigm_pages.py"), ("mkdocs", "build", "--strict")),
     "bench": (("python", "benchmarks/run.py"),),
 }
 

@@ -59,6 +59,7 @@ def build(configuration: Path, out: Path) -> subprocess.CompletedProcess[str]:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("site") / "built"
     subprocess.run([sys.executable, ROOT / "scripts" / "docs.py"], check=True)
+    subprocess.run([sys.executable, ROOT / "scripts" / "paradigm_pages.py", "vsr"], check=True)
     done = build(ROOT / "mkdocs.yml", out)
     assert done.returncode == 0, done.stderr[-3000:]
     return out
