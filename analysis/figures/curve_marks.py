@@ -71,8 +71,8 @@ def label_rows(
     """The names of lines at their ends, as further rows of a chart (``label``); none where there
     are more than :data:`MOST_LABELS` lines.
 
-    Names beside the right end of the panel are moved up or down until they do not touch. Those of
-    lines that end earlier stay where these end, above or below other lines that they would lie on.
+    Names are moved up or down until they do not touch. Lines that end before the right end of the
+    panel have none: it would lie on others. The legend names all.
 
     Parameters
     ----------
@@ -103,6 +103,8 @@ def label_rows(
     }
     labels = []
     for name, row in ends.items():
+        if row["at"] < last:
+            continue
         text = shorts[name] if [*shorts.values()].count(shorts[name]) == 1 else name
         text = (
             text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 9]}…{text[-8:]}"
@@ -110,43 +112,16 @@ def label_rows(
         made = {
             "role": "label",
             "agent": name,
-            "x": right if row["at"] == last else row["x"],
+            "x": right,
             "at": row["at"],
             "mean": row["mean"],
             "name": text,
         }
         labels.append(made | {"faint": row["faint"]} | ({"panel": panel} if panel else {}))
-    column = sorted((one for one in labels if one["at"] == last), key=lambda one: one["mean"])
+    column = sorted(labels, key=lambda one: one["mean"])
     for one, mean in zip(column, _apart([one["mean"] for one in column], gap, low, high), strict=True):
         one["mean"] = mean
-    seen = [row for row in rows if row["role"] == "curve" and row.get("panel") == panel and row["agent"] not in off]
-    axis = max(row["x"] for row in seen) - min(row["x"] for row in seen)
-    for one in (one for one in labels if one["at"] < last):
-        reach = (text_width(one["name"], _LABEL_SIZE) + 12) / size[0] * axis
-        one["mean"] = _beside_lines(
-            one["mean"], _passing(seen, one["agent"], one["x"], one["x"] + reach), gap, low, high
-        )
     return labels
-
-
-def _passing(rows: Sequence[Mapping[str, Any]], agent: str, start: float, end: float) -> list[float]:
-    """The heights of everybody else's lines between two places along the horizontal axis."""
-    lines = grouped((row["agent"], (row["x"], row["mean"])) for row in rows if row["agent"] != agent)
-    heights: list[float] = []
-    for points in lines.values():
-        x, y = (np.array(values) for values in zip(*sorted(points), strict=True))
-        at = np.linspace(start, end, 25)
-        heights += np.interp(at, x, y)[(at >= x[0]) & (at <= x[-1])].tolist()
-    return heights
-
-
-def _beside_lines(mean: float, lines: Sequence[float], room: float, low: float, high: float) -> float:
-    """The height of a name: as it is where no line passes so near, else above or below all that
-    pass, whichever is nearer and within the panel."""
-    if all(abs(line - mean) >= room for line in lines):
-        return mean
-    inside = [place for place in (min(lines) - room, max(lines) + room) if low + room <= place <= high - room]
-    return min(inside, key=lambda place: abs(place - mean), default=mean)
 
 
 def _apart(values: Sequence[float], gap: float, low: float, high: float) -> list[float]:
