@@ -46,12 +46,6 @@ def in_vain(lines: Iterable[Mapping[str, Any]]) -> InVain:
     return InVain(lost + len(in_flight), in_doubt + in_flight.count(False))
 
 
-def paid_twice_at_most(lines: Iterable[Mapping[str, Any]]) -> int:
-    """Return how many times a request left without its reply being kept or refused: all of those
-    may have been paid for in vain."""
-    return in_vain(lines).count
-
-
 def refused(lines: Iterable[Mapping[str, Any]]) -> int:
     """Return how many requests the server refused."""
     return sum(map(_is_refusal, lines))

@@ -23,7 +23,6 @@ class ItemMemory(Protocol):
     def choose(self, percept: Percept, truth: Truth) -> Answer | None:
         """The answer to the question of this step; called for every step, gives None where nothing
         is asked."""
-        ...
 
 
 class Observer(Protocol):
@@ -233,17 +232,24 @@ class ChanceEpisode(Episode):
 
     @override
     async def step(self, percept: Percept, truth: Truth | None = None) -> Response | None:
-        if percept.ask is None:
-            return None
-        return Response(percept.ask.kind.guess(self._random))
+        return None if percept.ask is None else Response(percept.ask.kind.guess(self._random))
 
 
 class Oracle(Agent):
-    """An observer that is handed the truth, and says so in every record."""
+    """An observer that is handed the truth, and says so in every record.
 
-    def __init__(self, observer: Observer, name: str) -> None:
-        self.observer = observer
-        self.name = name
+    Parameters
+    ----------
+    observer : who decides for it; the one of its kind when not given
+    name : as it was asked for; that of its kind when not given
+    """
+
+    #: the observer of its kind
+    usual: ClassVar[type[Observer]]
+
+    def __init__(self, observer: Observer | None = None, name: str = "") -> None:
+        self.observer = observer or self.usual()
+        self.name = name or self.kind.name
 
     @override
     def start(self, context: TrialContext) -> OracleEpisode:
@@ -258,18 +264,14 @@ class IdealAgent(Oracle):
     """Remembers everything."""
 
     kind: ClassVar[AgentKind] = IDEAL
-
-    def __init__(self) -> None:
-        super().__init__(Ideal(), "ideal")
+    usual = Ideal
 
 
 class CapacityAgent(Oracle):
     """Remembers what a limited buffer keeps."""
 
     kind: ClassVar[AgentKind] = CAPACITY
-
-    def __init__(self, observer: LimitedCapacity | None = None, name: str = "capacity") -> None:
-        super().__init__(observer or LimitedCapacity(), name)
+    usual = LimitedCapacity
 
     @classmethod
     @override

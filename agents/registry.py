@@ -38,7 +38,7 @@ _HOMES: Mapping[AgentKind, tuple[str, str]] = {
     CHANCE: (".oracles", "Chance"),
     IDEAL: (".oracles", "IdealAgent"),
     CAPACITY: (".oracles", "CapacityAgent"),
-    PRECISION: (".precision", "PrecisionAgent"),
+    PRECISION: (".observers", "PrecisionAgent"),
     OBSERVER: (".gist", "GistObserver"),
     NETWORK: (".network.agent", "NetworkAgent"),
     CHAT: (".chat.agent", "ChatAgent"),

@@ -6,12 +6,11 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, suppress
 from html import escape
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..agents.base import Agent
 from ..agents.observers import make_observer
@@ -27,9 +26,6 @@ from ..sessions.key_mapping import KeySetting, key_request
 from ..sessions.people import SessionSeed
 from ..sessions.request import ChosenTrials
 from ..sessions.run import remove_unused
-
-if TYPE_CHECKING:
-    from ..agents.chat.servers.scripted import ScriptedServer
 
 SEED = 7
 #: how many times as fast as people the simulated participant answers
@@ -94,7 +90,7 @@ def run_demo(output: Path, me: bool = False, everything: bool = False, browser: 
     SpanLabError
         when a part that is needed is missing; the message says what to do.
     """
-    from ..agents.chat.servers.scripted import ScriptedServer, demonstration_rules, first_option_rules
+    from ..agents.chat.scripted import ScriptedServer, demonstration_rules, first_option_rules
     from ..agents.human.display.window import need_window
     from ..agents.oracles import CapacityAgent, Chance, IdealAgent
     from ..analysis.report.page import compare
@@ -115,13 +111,10 @@ def run_demo(output: Path, me: bool = False, everything: bool = False, browser: 
     with ExitStack() as stack:
         output = stack.enter_context(_fresh(output))
         machines = _machine_sessions(everything)
-        waiting = None
+        chat: list[Agent] = []
         if "chat" in parts:
-            server = ScriptedServer([*demonstration_rules(), *first_option_rules(_others(machines))])
-            waiting = _started_meanwhile(server, stack)
-            if me:  # nothing is installed while a person is at work
-                with _stage("installing a scripted chat server (fakellm) on this machine"):
-                    wait([waiting])
+            rules = [*demonstration_rules(), *first_option_rules(_others(machines))]
+            chat = [stack.enter_context(ScriptedServer(rules)).agent()]
         data, like = output / "data", ""
         if at_page is not None:
             with _stage(
@@ -143,13 +136,12 @@ def run_demo(output: Path, me: bool = False, everything: bool = False, browser: 
                 }
                 request = Request(SEED, participant="me" if me else "", design="demo", practice=me, extra=extra)
                 like = _take(begin(data, vsr, person, plan, request), person, tell).name
-        chat = _started(waiting) if waiting else []
         for agent in (
             IdealAgent(),
             CapacityAgent(),
             Chance(),
             *_networks(parts, vsr, plan),
-            *(server.agent() for server in chat),
+            *chat,
         ):
             with _stage(f"{agent.name}: the same trials"):
                 _take(begin(data, vsr, agent, plan, Request(SEED, design="demo", like=like)), agent)
@@ -159,7 +151,7 @@ def run_demo(output: Path, me: bool = False, everything: bool = False, browser: 
                 CapacityAgent(),
                 Chance(),
                 *_networks(parts, paradigm, trials),
-                *(server.agent() for server in chat),
+                *chat,
             ):
                 with _stage(f"{agent.name}: {len(trials)} trials of {paradigm.name}"):
                     _take(begin(data, paradigm, agent, trials, Request(SEED, design="demo")), agent)
@@ -175,32 +167,6 @@ def run_demo(output: Path, me: bool = False, everything: bool = False, browser: 
         f" {report.resolve()}"
     )
     return report
-
-
-def _started_meanwhile(server: ScriptedServer, stack: ExitStack) -> Future[ScriptedServer]:
-    """Install and start a server while others are at work; it ends with the stack."""
-    pool = ThreadPoolExecutor(1, "chat-server")
-    started: Future[ScriptedServer] = pool.submit(server.__enter__)
-    pool.shutdown(wait=False)
-
-    def end(*raised: Any) -> None:
-        if started.exception() is None:
-            server.__exit__(*raised)
-
-    stack.push(end)
-    return started
-
-
-def _started(waiting: Future[ScriptedServer]) -> list[ScriptedServer]:
-    """The server when it has started; none, and a line that says why, where it could not be."""
-    with _stage("a scripted chat server (fakellm) on this machine"):
-        wait([waiting])
-    if error := waiting.exception():
-        if not isinstance(error, SpanLabError):
-            raise error
-        print(f"· without {PARTS['chat'][1]}: {error}", flush=True)
-        return []
-    return [waiting.result()]
 
 
 def _real(folder: Path) -> bool:

@@ -57,7 +57,7 @@ def train(
     list_all: Annotated[bool, typer.Option("--list", help="list the presets")] = False,
 ) -> Result:
     """Train a network on paradigms."""
-    from ..agents.network.training.presets import changed, presets, with_recipe
+    from ..agents.network.training.presets import changed, config_named, presets, with_recipe
     from ..agents.network.training.presets import toy as as_toy
 
     if list_all:
@@ -84,15 +84,15 @@ def train(
     from ..agents.network.settings import need_torch
 
     need_torch()
-    from ..agents.network.training.train import train_from_file
+    from ..agents.network.training.run import train as train_network
 
     options = {"--recipe": recipe, "--steps": steps, "--seed": seed}
     options_given = [f"{name} {value}" for name, value in options.items() if value is not None] + ["--toy"] * toy
     command = " ".join(["spanlab train", Path(config).name, *options_given])
-    result = train_from_file(config, output, resume=resume, change=change, command=command)
+    result = train_network(change(config_named(config)), output, resume=resume, command=command)
     if result is None:  # a process that only helps
         return Result()
-    return Result(tables={"accuracy": [asdict(row) for row in result.rows]}, files=[result.checkpoint])
+    return Result(result.told(), tables={"accuracy": [asdict(row) for row in result.rows]}, files=[result.checkpoint])
 
 
 @public
@@ -148,8 +148,7 @@ def sweep(
 
 
 def _standing(folder: Path) -> Result:
-    from ..agents.network.sweeps.runs import status
-    from ..agents.network.sweeps.tables import write_tables
+    from ..agents.network.sweeps.runs import status, write_tables
 
     runs = status(folder)
     keys = list(runs[0].values) if runs else []

@@ -29,7 +29,7 @@ from spanlab.agents.network.inputs.batches import TrainingBatch
 from spanlab.agents.network.training.config import TrainingConfig
 from spanlab.agents.network.training.presets import changed, config_named
 from spanlab.agents.network.training.run import Run
-from spanlab.agents.network.training.train import products_in
+from spanlab.agents.network.training.run import products_in
 
 #: Trials of each data set in a step, as published and more.
 BATCHES = (10, 40, 160)
@@ -115,9 +115,9 @@ def speed(file: str | None) -> None:
         torch=torch.__version__,
     )
     peaks = {}
-    for precision in ("float32", "tf32", "bf16"):
+    for precision in ("float32", "tf32"):
         with products_in(precision):
-            peaks[precision] = peak(torch.bfloat16 if precision == "bf16" else torch.float32)
+            peaks[precision] = peak(torch.float32)
         told(peak=precision, TFLOPs=round(peaks[precision], 1))
     published_loop(told, peaks)
     for batch in BATCHES:
@@ -125,15 +125,13 @@ def speed(file: str | None) -> None:
         base = started(config_of("cuda", batch, trials=batch * DIFFERENT))
         told(compiled=14 * batch * DIFFERENT, processes=base.config.workers, s=round(time.perf_counter() - began, 1))
         prepared = [base.training_data.batch(step, (0, 1), False, False) for step in range(DIFFERENT)]
-        for precision, fuse in (("float32", False), ("tf32", False), ("bf16", False), ("bf16", True)):
+        for precision in ("float32", "tf32"):
             with products_in(precision):
                 try:
-                    run = started(config_of("cuda", 10, trials=20, precision=precision, fuse=fuse, workers=0))
-                    measure(told, run, prepared, peaks[precision], batch=batch, precision=precision, fuse=fuse)
+                    run = started(config_of("cuda", 10, trials=20, precision=precision, workers=0))
+                    measure(told, run, prepared, peaks[precision], batch=batch, precision=precision)
                 except Exception as error:
-                    told(
-                        batch=batch, precision=precision, fuse=fuse, error=f"{type(error).__name__}: {str(error)[:300]}"
-                    )
+                    told(batch=batch, precision=precision, error=f"{type(error).__name__}: {str(error)[:300]}")
 
 
 def measure(told: Callable[..., None], run: Run, prepared: list[TrainingBatch], top: float, **row: Any) -> None:

@@ -19,7 +19,7 @@ import pandas as pd
 import spanlab
 from spanlab.agents.network import NetworkAgent
 from spanlab.agents.network.training.config import TrainingConfig
-from spanlab.agents.network.training.train import train
+from spanlab.agents.network.training.run import train
 from spanlab.analysis.data.loading import Data, load
 from spanlab.analysis.data.style import GROUP_MEANS, condition_looks, listed
 from spanlab.analysis.effects.effect import Effect

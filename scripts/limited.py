@@ -35,7 +35,7 @@ from spanlab.agents.network.checkpoints_io.limited import MemoryNoise, NoiseLimi
 from spanlab.agents.network.inputs.data import make_pool, task_of
 from spanlab.agents.network.inputs.frames import NetworkFrames
 from spanlab.agents.network.models.noise import add_noise
-from spanlab.agents.network.training.evaluation import evaluate
+from spanlab.agents.network.training.evaluation import examine
 from spanlab.analysis.data.loading import Data, load
 from spanlab.analysis.data.style import GROUP_MEANS, condition_looks
 from spanlab.analysis.effects.effect import Effect
@@ -142,7 +142,7 @@ def accuracies(name: str, strengths: Sequence[float] = STRENGTHS) -> dict[float,
     network, found = load_network(studied.network).network, {}
     for strength in strengths:
         add_noise(network, strength, relative=True)
-        rows = evaluate(network, pool)
+        rows = examine(network, pool).rows
         found[strength] = float(
             np.mean([np.mean([row.accuracy for row in rows if row.levels[studied.load] == load]) for load in loads])
         )

@@ -88,10 +88,8 @@ class ChatAgent(ConcurrentAgent):
             (endpoint or Endpoint()) if hook is None else hook.endpoint or Endpoint(key_variable=None, by=hook.name)
         )
         self._endpoint = replace(served, secret_variables=variables_of(headers))
-        if hook is not None and (headers or self._settings.conversation_header) and hook.endpoint is None:
-            raise SpanLabError(
-                f"extra_headers and conversation_header are for servers, and {hook.name} is not one: leave them out"
-            )
+        if hook is not None and headers and hook.endpoint is None:
+            raise SpanLabError(f"extra_headers are for servers, and {hook.name} is not one: leave them out")
         if request_limits is not None and request_limits.batch and (hook is None or not hook.batches):
             raise SpanLabError(
                 "batches are for models through inspect_ai (chat:inspect/PROVIDER/MODEL): leave out batch"
@@ -114,7 +112,6 @@ class ChatAgent(ConcurrentAgent):
             self._endpoint,
             model,
             self.request_limits,
-            self._settings.conversation_header,
             clock,
             self.spending,
             self._settings.repeat,

@@ -233,12 +233,8 @@ class Conversation:
     def ask_again(self, kind: ResponseKind, asked: str = "") -> None:
         """Put the question again after a reply that could not be read: now in words, whatever the
         wording, unless the settings have it said without."""
-        if not self._settings.reask_question:
-            self._waiting.append((Text(self._settings.reask_text),))
-            return
-        self._waiting.append(
-            (Text(" ".join(filter(None, (self._settings.reask_text, asked, self._wording_of(kind)["question"])))),)
-        )
+        question = " ".join(filter(None, (asked, self._wording_of(kind)["question"])))
+        self._waiting.append((Text(self._settings.reask_text.replace("{question}", question)),))
 
     def _wording_of(self, kind: ResponseKind) -> Sentences:
         """Return what is said of a kind of question: as the context says, or else as it is now."""
@@ -334,7 +330,7 @@ def remembered(text: str, reading: Reading, settings: ChatSettings) -> str:
         return text
     if settings.history == "extracted":
         return reading.answer_text
-    if settings.reasoning == "none" or settings.reasoning_history == "kept":
+    if settings.reasoning == "none" or settings.history == "full":
         return text
     if reading.how == "constrained":
         return reading.answer_text  # the reasons are a part of the JSON

@@ -19,6 +19,8 @@ from ...core.errors import SpanLabError
 from ...paradigms.language.yaml_source import parse, read
 
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
+#: stands for the name of the conversation, as if it were a variable of the environment
+CONVERSATION = "CONVERSATION"
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 #: names of what is secret, and values that look like it
 SECRET_NAME = re.compile(
@@ -98,13 +100,13 @@ def fault_of_headers(headers: Mapping[str, str]) -> str:
 
 def variables_of(headers: Mapping[str, str]) -> tuple[str, ...]:
     """The environment variables that headers name."""
-    return tuple(
-        dict.fromkeys(found[1] or found[2] for value in headers.values() for found in _VARIABLE.finditer(value))
-    )
+    named = (found[1] or found[2] for value in headers.values() for found in _VARIABLE.finditer(value))
+    return tuple(dict.fromkeys(name for name in named if name != CONVERSATION))
 
 
-def filled_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Headers as they are sent, with the values of the variables that they name.
+def filled_headers(headers: Mapping[str, str], conversation: str = "") -> dict[str, str]:
+    """Headers as they are sent, with the values of the variables that they name, and with the name of
+    the conversation.
 
     Raises
     ------
@@ -114,6 +116,8 @@ def filled_headers(headers: Mapping[str, str]) -> dict[str, str]:
 
     def value_of(found: re.Match[str]) -> str:
         name = found[1] or found[2]
+        if name == CONVERSATION:
+            return conversation
         value = os.environ.get(name, "").strip()
         if not value or not value.isascii() or not value.isprintable():
             del value

@@ -109,9 +109,6 @@ class ChatSettings(BaseModel):
 
     temperature: float | None = Field(default=None, ge=0, description="sampling temperature; not sent if not given")
     max_tokens: int | None = Field(default=None, ge=1, description="longest reply in tokens; not sent if not given")
-    seed: int | None = Field(
-        default=None, description="sampling seed, for servers that support one; not sent if not given"
-    )
     extra_body: Mapping[str, Any] = Field(
         default={},
         description="further fields of every request, under the server's names, such as {top_p: 0.9, stop: [END]}",
@@ -120,7 +117,7 @@ class ChatSettings(BaseModel):
         default={},
         description=(
             "further headers of every request; $NAME stands for an environment variable, of which only the name is"
-            " recorded"
+            " recorded, and $CONVERSATION for the name of the conversation, for servers that remember conversations"
         ),
     )
     logprobs: bool = Field(
@@ -225,9 +222,12 @@ class ChatSettings(BaseModel):
             " a scripted reply between them"
         ),
     )
-    history: Literal["full", "extracted"] = Field(
+    history: Literal["full", "without_reasons", "extracted"] = Field(
         default="full",
-        description="what the model sees of its earlier replies: all of each, or only the answer that was read in it",
+        description=(
+            "what the model sees of its earlier replies: all of each, only the line with the answer where it gave"
+            " reasons, or only the answer that was read in it"
+        ),
     )
     reasoning: Literal["none", "after", "before"] = Field(
         default="none", description="whether the model is asked for reasons, after or before the answer"
@@ -237,9 +237,6 @@ class ChatSettings(BaseModel):
         description=(
             "the sentence that asks for reasons, at every question (bare: in the instructions); a default if not given"
         ),
-    )
-    reasoning_history: Literal["kept", "cut"] = Field(
-        default="kept", description="whether the model sees its earlier reasons again"
     )
 
     extraction: Literal["strict", "first_character", "tolerant", "model"] = Field(
@@ -267,12 +264,9 @@ class ChatSettings(BaseModel):
         description="how often a question is repeated after a reply that cannot be read as an answer",
     )
     reask_text: str = Field(
-        default="That could not be read as an answer.",
+        default="That could not be read as an answer. {question}",
         min_length=1,
-        description="sentence before the repeated question",
-    )
-    reask_question: bool = Field(
-        default=True, description="whether the question follows reask_text when it is repeated"
+        description="message when a question is repeated; {question} stands for the question",
     )
     warm_up: int = Field(
         default=0,
@@ -344,12 +338,6 @@ class ChatSettings(BaseModel):
         default=1,
         ge=1,
         description="number of this repetition of the same trials; keeps their replies apart in a cache",
-    )
-    conversation_header: str | None = Field(
-        default=None,
-        description=(
-            "name of a request header that identifies the conversation, for servers that remember conversations"
-        ),
     )
     label: str = Field(
         default="", description="remark on this agent in figures and tables, such as 'scripted server, not a model'"
@@ -528,7 +516,6 @@ class ChatSettings(BaseModel):
         chosen = {
             "temperature": self.temperature,
             "max_tokens": self.max_tokens,
-            "seed": self.seed,
             "logprobs": self.logprobs or None,
             "top_logprobs": TOP_LOGPROBS if self.logprobs else None,
         }

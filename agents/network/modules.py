@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl
 
 import numpy as np
 from PIL import Image as Pillow
-from pydantic import Field, field_validator
+from pydantic import Field
 from typing_extensions import override
 
 from ...core.agent_kinds import NETWORK, AgentKind
@@ -46,9 +46,6 @@ _BATCH, _BYTES = 128, 64_000_000
 #: How far outputs may be apart that ought to be the same: what single precision can do in another
 #: order of sums.
 _ALIKE = 1e-3
-_RANGE = re.compile(r"(\d{1,5})\s*-\s*(\d{1,5})")
-
-Place = Annotated[int, Field(ge=0, le=99_999)]
 #: The logits of a module: from-to (0-8), or a list.
 Logits = str | Sequence[int]
 
@@ -60,12 +57,6 @@ class Frames(StrictModel):
         FRAME, description="side of a frame in pixels; with 32, frames are identical to those of the networks that ship"
     )
     colour: Literal["rgb", "grey"] = Field("rgb", description="three channels, or one (brightness)")
-    values: Literal["unit", "bytes"] = Field(
-        "unit", description="range of values: unit from 0 to 1, bytes from 0 to 255; both in single precision"
-    )
-    order: Literal["channels_first", "channels_last"] = Field(
-        "channels_first", description="dimensions of a frame: (channels, rows, columns) or (rows, columns, channels)"
-    )
 
     @property
     def channels(self) -> int:
@@ -73,30 +64,18 @@ class Frames(StrictModel):
 
     def given(self, pixels: np.ndarray) -> np.ndarray:
         """Frames as a module takes them, float32, from pixels, uint8 (trials, steps, rows, columns, channels)."""
-        values = pixels.astype(np.float32)
-        if self.values == "unit":
-            values /= np.float32(255)
-        return np.ascontiguousarray(np.moveaxis(values, -1, 2) if self.order == "channels_first" else values)
+        return np.ascontiguousarray(np.moveaxis(pixels.astype(np.float32) / np.float32(255), -1, 2))
 
 
 class Interface(StrictModel):
-    """The inputs and outputs of a module."""
+    """The inputs and outputs of a module.
 
-    frames: Frames = Field(Frames.model_validate({}), description="form of the frame at each step")
-    logits: list[Place] = Field(
-        description=(
-            "the module's logit for each output of the paradigm's head, in their order: a list, or from-to (0-8)."
-            " Where the head has one output, which stands for yes, two logits mean no and yes"
-        )
-    )
+    ``logits`` are its logits for the outputs of the paradigm's head, in their order. Where the head has one
+    output, which stands for yes, two logits mean no and yes.
+    """
 
-    @field_validator("logits", mode="before")
-    @classmethod
-    def _unfolded(cls, value: Any) -> Any:
-        found = _RANGE.fullmatch(value.strip()) if isinstance(value, str) else None
-        if isinstance(value, str) and (found is None or int(found[1]) > int(found[2])):
-            raise ValueError(f"expected a list of numbers, or from-to such as 0-8; found '{value[:40]}'")
-        return list(range(int(found[1]), int(found[2]) + 1)) if found else value
+    frames: Frames
+    logits: Annotated[list[Annotated[int, Field(ge=0, le=99_999)]], Field(min_length=1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -457,7 +436,7 @@ def module_agent(
         depends on later frames; beside them it may return hidden states (trials, steps, units)
     views : what networks see of the paradigm that it takes, for each of its tasks
     logits : which of its outputs are those of the paradigm's head, in their order; the first ones when not given
-    frames : how frames are given to it (``size``, ``colour``, ``values``, ``order``)
+    frames : how frames are given to it (``size``, ``colour``)
     states : the submodule whose output is the hidden state
 
     Raises
@@ -480,12 +459,15 @@ def _interface(views: Sequence[NetworkView], logits: Logits | None, frames: Mapp
             "networks cannot take this paradigm: it has no 'network' section that says its task and head; add one to"
             " the file"
         )
-    read: Any = list(range(max(2, *(view.head for view in views)))) if logits is None else logits
-    if not isinstance(read, str):
-        try:
-            read = [index(number) for number in read]
-        except TypeError:
-            raise SpanLabError(f"logits: expected a list of numbers, or from-to such as 0-8; found {read!r}") from None
+    if logits is None:
+        logits = range(max(2, *(view.head for view in views)))
+    try:
+        if isinstance(logits, str):
+            first, _, last = logits.partition("-")
+            logits = range(int(first), int(last) + 1)
+        read = [index(number) for number in logits]
+    except (TypeError, ValueError):
+        raise SpanLabError(f"logits: expected a list of numbers, or from-to such as 0-8; found {logits!r}") from None
     interface, problems = validated(Interface, {"frames": dict(frames or {}), "logits": read})
     if problems or not isinstance(interface, Interface):
         raise SpanLabError("; ".join(f"{'.'.join(map(str, path))}: {message}" for path, message in problems))

@@ -39,6 +39,11 @@ class Task:
     head: str
     reads: bool = False
 
+    @property
+    def told(self) -> str:
+        """In words: what it takes and where it is answered."""
+        return f"{'vectors' if self.reads else 'frames'} and {self.outputs} outputs of the head '{self.head}'"
+
 
 def task_seen_in(view: NetworkView) -> Task:
     """The task of a paradigm's network section."""

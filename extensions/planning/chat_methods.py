@@ -20,7 +20,6 @@ SENTENCES: Mapping[str, str | Mapping[str, str]] = {
     "preset": "The settings start from the preset {}.",
     "temperature": "The sampling temperature was {}.",
     "max_tokens": "Replies had at most {} tokens.",
-    "seed": "The sampling seed was {}, if the server uses one.",
     "extra_body": "Each request had these further fields: {}.",
     "extra_headers": (
         "Each request had these further headers (names of environment variables stand for their values): {}."
@@ -72,13 +71,15 @@ SENTENCES: Mapping[str, str | Mapping[str, str]] = {
             "Each step was a message of its own, with a scripted reply between them that the model did not write."
         ),
     },
-    "history": {"extracted": "Of its earlier replies, the model saw only the answers that had been read from them."},
+    "history": {
+        "without_reasons": "The model did not see its earlier reasons again.",
+        "extracted": "Of its earlier replies, the model saw only the answers that had been read from them.",
+    },
     "reasoning": {
         "after": "With each question the model was asked for its reasons, after the answer.",
         "before": "With each question the model was asked to reason in writing before it answered.",
     },
     "reasoning_text": "Reasons were asked for in these words: {}.",
-    "reasoning_history": {"cut": "The model did not see its earlier reasons again."},
     "extraction": {
         "strict": "A reply counted only if it was the answer and nothing else.",
         "first_character": "The first character of a reply was its answer.",
@@ -87,8 +88,7 @@ SENTENCES: Mapping[str, str | Mapping[str, str]] = {
     "judge": "The model that read such replies was {}.",
     "constrained": {"json": "The server restricted answers to a JSON schema of the allowed ones."},
     "reask": "After a reply that could not be read the question was repeated at most {} times (the default is 1).",
-    "reask_text": "A repeated question began with {}.",
-    "reask_question": {"False": "A repetition consisted of this sentence alone, without the question."},
+    "reask_text": "A question was repeated in this form: {}.",
     "warm_up": "The first {} questions of each conversation were marked as warm-up and left out of the analysis.",
     "practice": {
         "feedback": "The paradigm's practice with its feedback came first, and every conversation began with it."
@@ -109,11 +109,10 @@ SENTENCES: Mapping[str, str | Mapping[str, str]] = {
         "Between the list and the first question, the model did {} sums, one per turn, which were not scored."
     ),
     "repeat": "This is repetition {} of the same trials.",
-    "conversation_header": "The request header {} identified the conversation.",
     "label": "Remark on this agent: {}.",
 }
 #: Settings of sampling that a server decides itself if they are not sent.
-_SERVERS = {"temperature": "temperature", "max_tokens": "length of replies", "seed": "seed"}
+_SERVERS = {"temperature": "temperature", "max_tokens": "length of replies"}
 _GAP = "[not recorded: {}]"
 #: Distinct instructions of a session that the appendix prints; one that has more names their
 #: number.

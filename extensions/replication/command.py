@@ -180,7 +180,7 @@ def _trained(preset: str, steps: int | None, folder: Path) -> str:
     if not (out / f"{config.name}.json").exists():
         begun = (out / f"{config.name}.state.pt").exists()
         command_line = f"spanlab train {Path(preset).name}" + (f" --steps {steps}" if steps is not None else "")
-        train.train(config, out, resume=begun, command=command_line)
+        train(config, out, resume=begun, command=command_line)
     return f"network:{out / f'{config.name}.pt'}"
 
 

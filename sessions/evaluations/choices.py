@@ -22,7 +22,7 @@ from typing import Any
 
 from ...agents.base import TrialContext
 from ...agents.chat.agent import ChatAgent
-from ...agents.chat.cost.estimate import Estimate, counter_for
+from ...agents.chat.cost.estimate import Estimate
 from ...agents.chat.cost.estimate import sent as tokens_of
 from ...agents.chat.cost.totals import describe_account, summary, totals_of
 from ...agents.chat.likelihoods import Likelihoods
@@ -315,11 +315,10 @@ class _Scoring:
 
     def _estimate(self, to_score: Sequence[_Followed]) -> Estimate:
         """Return the estimated cost, earlier attempts included."""
-        counter = counter_for(self._agent.model)
         totals = {"requests": 0, "pictures": 0, "read": 0}
 
         async def count(request: Request, departures: Departures | None = None) -> Reply:
-            tokens, pictures = tokens_of(request.messages, counter)
+            tokens, pictures = tokens_of(request.messages)
             totals["requests"] += 1
             totals["read"] += tokens
             totals["pictures"] += pictures
@@ -339,9 +338,6 @@ class _Scoring:
             totals["read"],
             totals["requests"],
             cost,
-            counter.how,
-            counter.usual_error,
-            counter.worst_error,
         )
 
     async def _all(self, to_score: Sequence[_Followed]) -> None:

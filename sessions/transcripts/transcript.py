@@ -14,7 +14,7 @@ from ...agents.chat.messages import Reply, png
 from ...agents.chat.probe import LETTERS, letter_picture
 from ...agents.chat.reading.constrained import response_format
 from ...agents.chat.settings import ChatSettings
-from ...agents.departures import paid_twice_at_most, refused
+from ...agents.departures import in_vain, refused
 from ...core.agent_kinds import kind_named
 from ...core.errors import SpanLabError
 from ...core.json_values import as_object, grouped
@@ -213,7 +213,7 @@ class Transcript:
         ]
         turns = [replace(turn, options=self._options(drawn, turn.ask)) for turn in turns]
         lines = self._lines_of.get(key, [])
-        unanswered = paid_twice_at_most(lines) + refused(lines)
+        unanswered = in_vain(lines).count + refused(lines)
         return Talk(
             key,
             {} if start is None else start["levels"],

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import spanlab
-from spanlab.agents.observers import make_observer
-from spanlab.agents.precision import LimitedPrecision
+from spanlab.agents.observers import LimitedPrecision, make_observer
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Ask, Display, Percept, Truth
 from spanlab.paradigms.responses import Choice

@@ -15,10 +15,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from chat_servers import real_cache
 from session_tools import command, one_thread
 
-from spanlab.agents.chat.servers.scripted import LABEL, ScriptedServer
+from spanlab.agents.chat.scripted import LABEL, ScriptedServer
 from spanlab.sessions import read_responses, read_session
 
 pytestmark = pytest.mark.slow
@@ -83,7 +82,7 @@ def test_one_study_and_two_machines_end_on_one_page(tmp_path: Path) -> None:
         "--agent",
         "network:laptop",
     )
-    with ScriptedServer(cache=real_cache()) as server:
+    with ScriptedServer() as server:
         machines = at_the_prompt(tmp_path, *like, address=server.endpoint.url).splitlines()
     assert len(machines) == 2
     table = read_responses(tmp_path / "data")

@@ -411,7 +411,7 @@ def material(folder: Path) -> None:
 
 
 def main(folder: Path, only: Sequence[str]) -> None:
-    from spanlab.agents.chat.servers.scripted import ScriptedServer
+    from spanlab.agents.chat.scripted import ScriptedServer
     from spanlab.agents.human.display.screen import virtual_screen
 
     signal.signal(

@@ -165,7 +165,7 @@ def prepare(folder: Path) -> None:
 def main(folder: Path) -> None:
     from session_tools import command
 
-    from spanlab.agents.chat.servers.scripted import ScriptedServer
+    from spanlab.agents.chat.scripted import ScriptedServer
     from spanlab.agents.human.display.screen import virtual_screen
 
     folder.mkdir(parents=True)

@@ -17,7 +17,7 @@ import pytest
 from command_line import Run, command_line
 
 import spanlab
-from spanlab.agents.chat.servers.scripted import MODEL, ScriptedServer
+from spanlab.agents.chat.scripted import MODEL, ScriptedServer
 from spanlab.agents.oracles import IdealAgent
 
 #: what is measured, or says where the record lies

@@ -26,7 +26,7 @@ def agent_of(kind: str, stack: ExitStack) -> Agent:
 
         return NetworkAgent("laptop")
     if kind == "chat":
-        from spanlab.agents.chat.servers.scripted import ScriptedServer
+        from spanlab.agents.chat.scripted import ScriptedServer
 
         return stack.enter_context(ScriptedServer()).agent()
     if kind == "person":

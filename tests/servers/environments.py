@@ -18,8 +18,9 @@ from pathlib import Path
 
 from chat_servers import real_cache
 
-from spanlab.agents.chat.servers.local import environment, python_of
 from spanlab.core.errors import SpanLabError
+
+from .local import environment, python_of
 
 _COMMON = """
 annotated-doc==0.0.7 annotated-types==0.8.0 anyio==4.16.0 click==8.5.1 fastapi==0.165.0 h11==0.16.0 idna==3.20 Jinja2==3.1.6 MarkupSafe==3.0.4 numpy==2.4.6

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from spanlab.agents.chat.servers.local import LocalServer
-
 from .environments import LLAMA_CPP, TRANSFORMERS, VLLM, Environment
+from .local import LocalServer
 
 _HERE = Path(__file__).resolve().parent
 #: Nobody waits so long but for what hangs; a server that ends at its start is noticed, and a busy

@@ -37,7 +37,7 @@ HELD: dict[str, Any] = {
     "constrained": "json",
     "max_tokens": 300,
     "reask": 0,
-    "seed": 5,
+    "extra_body": {"seed": 5},
     "extraction": "strict",
 }
 
@@ -125,7 +125,7 @@ def test_reasons_stand_beside_the_answer_whatever_is_in_them(tap: Tap, tmp_path:
     settings = {
         **HELD,
         "reasoning": "after",
-        "reasoning_history": "cut",
+        "history": "without_reasons",
         "max_tokens": 200,
         "temperature": 1,
         "extra_body": {"top_k": 0, "top_p": 1, "min_p": 0},
@@ -268,7 +268,7 @@ def test_a_conversation_that_grows_too_long_stops_at_once_and_goes_on_with_more_
 
 
 def test_nonsense_is_an_invalid_answer(tap: Tap, tmp_path: Path) -> None:
-    settings = {"temperature": 1.5, "seed": 2, "max_tokens": 30, "extraction": "strict", "reask": 1}
+    settings = {"temperature": 1.5, "extra_body": {"seed": 2}, "max_tokens": 30, "extraction": "strict", "reask": 1}
     made = session(tmp_path, VERBAL, agent(MODEL, tap.base_url, **settings), 1, n=2, lures="none")
     kept = replies(made.folder)
     assert not "".join(line["reply"]["content"] for line in kept).isprintable()

@@ -182,7 +182,7 @@ def test_every_paradigm_can_be_shown_and_nonsense_is_an_invalid_answer(tap: Tap,
 
 
 def test_bytes_that_are_no_text_go_through_everything(tap: Tap, tmp_path: Path) -> None:
-    settings = {**PICTURES, "temperature": 1.5, "seed": 3, "max_tokens": 40, "reask": 1}
+    settings = {**PICTURES, "temperature": 1.5, "extra_body": {"seed": 3}, "max_tokens": 40, "reask": 1}
     made = session(tmp_path, VSR, agent(VisionServer.model, tap.base_url, **settings), 2, list_length=4)
     said = "".join(line["reply"]["content"] for line in replies(made.folder))
     assert "\ufffd" in said, "broken UTF-8"

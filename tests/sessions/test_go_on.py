@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 import pytest
 import yaml
-from chat_servers import Tap, forwarding, listening, real_cache
+from chat_servers import Tap, forwarding, listening
 from command_line import Run
 from golden_sessions import table_of
 from golden_tables import FOLDER, assert_same, read_table, stored
@@ -21,7 +21,7 @@ from session_tools import AtTheWindow, Saying, lasting, start, take
 
 from spanlab.agents.base import Response, SettingRules, TrialContext
 from spanlab.agents.chat import settings
-from spanlab.agents.chat.servers.scripted import ScriptedServer
+from spanlab.agents.chat.scripted import ScriptedServer
 from spanlab.agents.chat.settings import PREAMBLES, ChatSettings
 from spanlab.agents.human import WindowOptions
 from spanlab.agents.oracles import Chance, ChanceEpisode
@@ -285,7 +285,7 @@ def test_a_person_reads_the_sentences_of_then(
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer(cache=real_cache()) as running:
+    with ScriptedServer() as running:
         yield running
 
 

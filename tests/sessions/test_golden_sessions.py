@@ -18,14 +18,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from chat_servers import real_cache
 from command_line import Run
 from golden_sessions import GOES_ON, table_of
 from golden_tables import FOLDER, assert_same, read_table, stored
 from session_tools import one_thread
 
 from spanlab.agents.base import Response
-from spanlab.agents.chat.servers.scripted import ScriptedServer
+from spanlab.agents.chat.scripted import ScriptedServer
 from spanlab.paradigms import Trial
 from spanlab.sessions import Session, complete, find_sessions, read_responses, read_session, same_trials
 from spanlab.sessions.record.events import TrialStart
@@ -160,7 +159,7 @@ def test_others_take_exactly_its_trials(run: Run, name: str) -> None:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer(cache=real_cache()) as running:
+    with ScriptedServer() as running:
         yield running
 
 

@@ -12,13 +12,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from chat_servers import real_cache
 from command_line import command_line
 from measured import file_without_measured
 from session_tools import command, one_thread
 from written_anew import ALL, CHATS, FILES, MACHINES, PEOPLE, SIMULATED, STORED, prepare
 
-from spanlab.agents.chat.servers.scripted import ScriptedServer
+from spanlab.agents.chat.scripted import ScriptedServer
 from spanlab.sessions import read_session
 from spanlab.sessions.record.reader import read_events, write_responses
 
@@ -104,7 +103,7 @@ def test_chat_models(
     material: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     run = command_line(material, monkeypatch, capsys)
-    with ScriptedServer(cache=real_cache()) as server:
+    with ScriptedServer() as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.endpoint.url)
         status, _, err = run(*CHATS[name])
     assert status == 0, err

@@ -81,35 +81,6 @@ def _characters(part: Part) -> int:
     )
 
 
-class _Pace:
-    """The pace at which replies come.
-
-    Parameters
-    ----------
-    clock : seconds from any origin
-    """
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._began: float | None = None
-        self._replies = 0
-
-    def begin(self) -> None:
-        """Note that a request leaves: the first one begins the time."""
-        if self._began is None:
-            self._began = self._clock()
-
-    def count(self) -> None:
-        """Note that a reply has come."""
-        self._replies += 1
-
-    def seconds_for(self, replies: int) -> float | None:
-        """Seconds that so many further replies take at this pace; None while there is none."""
-        if self._began is None or not self._replies:
-            return None
-        return max(0.0, replies * (self._clock() - self._began) / self._replies)
-
-
 class UnderWay(Protocol):
     """What is under way, and what it is going to take."""
 
@@ -142,7 +113,10 @@ class Account:
         #: told whenever the account that shares the limits has something less under way
         self.freed: Callable[[], None] = lambda: None
         self._request_limits = request_limits
-        self.pace = _Pace(clock)
+        self._clock = clock
+        # when the first request left, and the replies since then
+        self._began: float | None = None
+        self._replies = 0
         self._models: frozenset[str] = frozenset()
         self._beside: Account | None = None
         #: expectation of the tokens of the next requests
@@ -173,7 +147,7 @@ class Account:
 
     def note_cached(self, reply: Reply) -> None:
         """A reply came from the cache; nothing left."""
-        self.pace.begin()
+        self._begin()
         self.count(reply)
 
     @property
@@ -188,8 +162,13 @@ class Account:
 
     def begins(self) -> None:
         """A request leaves."""
-        self.pace.begin()
+        self._begin()
         self.totals.requests += 1
+
+    def _begin(self) -> None:
+        """The first request begins the time."""
+        if self._began is None:
+            self._began = self._clock()
 
     def arrives(self, reply: Reply, characters: int, at_most: int | None) -> None:
         """Its reply is there."""
@@ -223,7 +202,7 @@ class Account:
             )
             self._models = frozenset()
         self.totals.add(reply)
-        self.pace.count()
+        self._replies += 1
 
     def _worth(self, prompt: float, completion: float) -> Sum:
         """Return the worth of so many tokens."""
@@ -302,9 +281,10 @@ class Account:
 
     def seconds_left(self) -> float | None:
         """Seconds that are left at the pace so far; None while there is none."""
-        if not self.expected:
+        if not self.expected or self._began is None or not self._replies:
             return None
-        return self.pace.seconds_for(self.expected - self.totals.replies - self.totals.cached)
+        left = self.expected - self.totals.replies - self.totals.cached
+        return max(0.0, left * (self._clock() - self._began) / self._replies)
 
     def summary(self) -> dict[str, Any]:
         """The account for the record."""

@@ -1,25 +1,20 @@
 """Estimate of what a chat session is going to take, before it starts: its conversations are held
 with replies of our own, and what would be sent is counted.
 
-Texts are counted by the model's own tokenizer where one is at hand, else by their words, numbers,
-signs and lines. A quarter of the letters, as is often said, holds for prose. What models read here
-is full of grids, numbers and short lines, and has up to 2.4 times as many tokens. The weights below
-were fitted to what four tokenizers (o200k and cl100k of OpenAI, those of DeepSeek V3 and of Claude
-2) make of conversations in every paradigm of the library, view ``words``.
+Texts are counted by their words, numbers, signs and lines. A quarter of the letters, as is often
+said, holds for prose. What models read here is full of grids, numbers and short lines, and has up to
+2.4 times as many tokens. The weights below were fitted to what four tokenizers (o200k and cl100k of
+OpenAI, those of DeepSeek V3 and of Claude 2) make of conversations in every paradigm of the library,
+view ``words``.
 """
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
 import math
-import os
 import re
-import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -49,28 +44,12 @@ _WORDS, _NUMBERS, _IN_A_ROW, _LINES = (re.compile(text) for text in (r"[^\W\d_]+
 _IDEOGRAPHS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 #: what the weights were off by, over paradigms and tokenizers: on average, and at worst
 USUAL_ERROR, WORST_ERROR = 0.07, 0.34
-_ENCODINGS = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
 
 
-@dataclass(frozen=True, slots=True)
-class Counter:
-    """Counts the tokens of texts.
-
-    Parameters
-    ----------
-    count : the tokens of a text
-    how : by what they are counted
-    usual_error, worst_error : by which share it is off, usually and at worst; 0 for a tokenizer
-    """
-
-    count: Callable[[str], float]
-    how: str
-    usual_error: float = 0.0
-    worst_error: float = 0.0
-
-
+@lru_cache(maxsize=4096)
 def by_pieces(text: str) -> float:
-    """About how many tokens a text has, by its words, numbers, signs and lines."""
+    """About how many tokens a text has, by its words, numbers, signs and lines. A conversation sends
+    its parts again and again."""
     signs = _IN_A_ROW.findall(text)
     ideographs = len(_IDEOGRAPHS.findall(text))
     words = len(_WORDS.findall(_IDEOGRAPHS.sub(" ", text) if ideographs else text)) + ideographs
@@ -82,36 +61,6 @@ def by_pieces(text: str) -> float:
         + further * _FURTHER
         + len(_LINES.findall(text)) * _LINE
     )
-
-
-def counter_for(model: str) -> Counter:
-    """Return a counter of the tokens of a model: the tokenizer of the package tiktoken, where that
-    is there, knows the model and has its file; nothing is fetched."""
-    encoding = _encoding(model)
-    if encoding is None:
-        return Counter(by_pieces, "words, numbers, signs and lines", USUAL_ERROR, WORST_ERROR)
-    import tiktoken  # type: ignore[import-not-found]
-
-    found = tiktoken.get_encoding(encoding)
-    return Counter(lambda text: len(found.encode(text, disallowed_special=())), f"the tokenizer {encoding}")
-
-
-def _encoding(model: str) -> str | None:
-    """The name of the encoding of a model, when its file is there."""
-    if importlib.util.find_spec("tiktoken") is None:
-        return None
-    from tiktoken.model import encoding_name_for_model  # type: ignore[import-not-found]
-
-    try:
-        name = encoding_name_for_model(model.rpartition("/")[2])
-    except KeyError:
-        return None
-    folder = next(
-        (os.environ[name] for name in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR") if name in os.environ), None
-    )
-    kept = Path(folder) if folder is not None else Path(tempfile.gettempdir()) / "data-gym-cache"
-    there = kept / hashlib.sha1(_ENCODINGS.format(name).encode()).hexdigest()
-    return name if there.is_file() else None
 
 
 #: assumed: what a server adds to a message for its role
@@ -176,8 +125,6 @@ class Estimate:
     prompt_tokens, completion_tokens : read and written; every request sends the whole conversation
         so far
     cost : None when there are no prices
-    counted : by what tokens of words were counted
-    usual_error, worst_error : by which share that is off, usually and at worst
     judge : what the judge takes besides, where there is one
     practice : how much of it was reckoned with, where there is some
     sounds : whether sounds are sent as sounds
@@ -189,9 +136,6 @@ class Estimate:
     prompt_tokens: int
     completion_tokens: int
     cost: float | None
-    counted: str = ""
-    usual_error: float = 0.0
-    worst_error: float = 0.0
     judge: JudgeEstimate | None = None
     practice: str = ""
     sounds: bool = False
@@ -202,6 +146,8 @@ class Estimate:
             **{name: value for name, value in asdict(self).items() if name not in ("judge", "practice", "sounds")},
             **({"practice": self.practice} if self.practice else {}),
             **({} if self.judge is None else {"judge": self.judge.to_record()}),
+            "usual_error": USUAL_ERROR,
+            "worst_error": WORST_ERROR,
             "assumed": {
                 "tokens_per_message": TOKENS_PER_MESSAGE,
                 "tokens_per_picture": PICTURE_TOKENS,
@@ -216,11 +162,7 @@ class Estimate:
     def __str__(self) -> str:
         pictures = f", with {self.pictures:,} pictures" if self.pictures else ""
         cost = "cost unknown without prices (--price IN/OUT)" if self.cost is None else f"cost about {money(self.cost)}"
-        error = (
-            f" (counted by {self.counted}: usually within {self.usual_error:.0%}, at worst {self.worst_error:.0%} off)"
-            if self.usual_error
-            else ""
-        )
+        error = f" (usually within {USUAL_ERROR:.0%}, at worst {WORST_ERROR:.0%} off)"
         beside = [what for what, there in (("a picture", self.pictures), ("a sound", self.sounds)) if there]
         guess = f" and the tokens of {' and '.join(beside)} are a guess" if beside else ""
         practice = f" ({self.practice})" if self.practice else ""
@@ -296,11 +238,10 @@ def estimate(
         block are one conversation
     rounds : how much of practice that is, in words
     """
-    counter = counter_for(agent.model)
     names = [field.name for field in fields(_Count)]
     total = dict.fromkeys(names, 0.0)
-    held = [run_to_end(_hold(agent, one.context, one.percepts, counter)) for one in trials]
-    practised = [run_to_end(_hold(agent, one.context, one.percepts, counter)) for one in practice]
+    held = [run_to_end(_hold(agent, one.context, one.percepts)) for one in trials]
+    practised = [run_to_end(_hold(agent, one.context, one.percepts)) for one in practice]
     for (count, _), times in zip(
         [*held, *practised], [*(one.times for one in trials), *(1.0 for _ in practised)], strict=True
     ):
@@ -331,9 +272,6 @@ def estimate(
         read,
         written,
         cost,
-        counter.how,
-        counter.usual_error,
-        counter.worst_error,
         judge,
         rounds,
         _sounds(agent, [*trials, *practice]),
@@ -389,9 +327,7 @@ def _of_judge(judge: Judge, requests: int, read: int, written: int, times: int) 
     return JudgeEstimate(judge.name, times * requests, times * read, times * written, cost)
 
 
-async def _hold(
-    agent: Estimated, context: TrialContext, percepts: Sequence[Percept], counter: Counter
-) -> tuple[_Count, _Left]:
+async def _hold(agent: Estimated, context: TrialContext, percepts: Sequence[Percept]) -> tuple[_Count, _Left]:
     count = _Count()
     answer, kind, judge = "", None, agent.judge
     settings = agent.settings()
@@ -400,7 +336,7 @@ async def _hold(
 
     async def reply(request: Request, departures: Departures | None = None) -> Reply:
         count.requests += 1
-        tokens, pictures = sent(request.messages, counter)
+        tokens, pictures = sent(request.messages)
         count.prompt_tokens += tokens
         count.pictures += pictures
         noting = settings["notepad"] and request.messages[-1].parts[-1] == Text(NOTEPAD_TEXT)
@@ -409,17 +345,16 @@ async def _hold(
             if noting
             else {"none": [answer], "after": [answer, reasons], "before": [reasons, answer]}[settings["reasoning"]]
         )
-        count.completion_tokens += int(min(max(1, counter.count("\n".join(written))), longest))
+        count.completion_tokens += int(min(max(1, by_pieces("\n".join(written))), longest))
         if judge is not None and kind is not None:  # what a judge gets to read is not a bare answer
-            counts = counter_for(judge.model)
-            count.judge_prompt_tokens += sent(judge.request(kind, f"{reasons}\n{answer}", request).messages, counts)[0]
-            count.judge_completion_tokens += max(1, math.ceil(counts.count(answer)))
+            count.judge_prompt_tokens += sent(judge.request(kind, f"{reasons}\n{answer}", request).messages)[0]
+            count.judge_completion_tokens += max(1, math.ceil(by_pieces(answer)))
         return Reply(content="\n".join(written), latency_ms=0)
 
     episode = agent.start(context, reply)
     without = agent.start(replace(context, examples=()), reply).conversation
-    opening = np.array(sent(without.opening(), counter))
-    shown = np.array(sent(episode.conversation.opening(), counter)) - opening
+    opening = np.array(sent(without.opening()))
+    shown = np.array(sent(episode.conversation.opening())) - opening
     random = np.random.RandomState(1)
     for percept in percepts:
         if percept.ask is not None:
@@ -435,25 +370,19 @@ async def _hold(
         names,
         opening,
         shown,
-        sent(episode.conversation.ended().messages, counter),
-        counter.count(led),
+        sent(episode.conversation.ended().messages),
+        by_pieces(led),
     )
 
 
-@lru_cache(maxsize=4096)
-def _counted(counter: Counter, text: str) -> float:
-    """The tokens of a text; a conversation sends its parts again and again."""
-    return counter.count(text)
-
-
-def sent(messages: Sequence[Message], counter: Counter) -> tuple[int, int]:
+def sent(messages: Sequence[Message]) -> tuple[int, int]:
     """Count the tokens and the pictures of messages; those of pictures by what is assumed."""
     tokens, pictures = 0.0, 0
     for message in messages:
         shown = [part for part in message.parts if isinstance(part, Picture)]
         words = "\n\n".join(part.text for part in message.parts if isinstance(part, Text))
         pictures += len(shown)
-        tokens += TOKENS_PER_MESSAGE + _counted(counter, words)
+        tokens += TOKENS_PER_MESSAGE + by_pieces(words)
         tokens += sum(TOKENS_PER_SECOND * part.ms / 1000 for part in message.parts if isinstance(part, Sound))
         tokens += sum(PICTURE_TOKENS + TILE_TOKENS * math.ceil(part.size_px / TILE_PX) ** 2 for part in shown)
     return math.ceil(tokens), pictures

@@ -22,11 +22,11 @@ from ..cost.account import Account, characters
 from ..cost.totals import duration
 from ..messages import Message, Reply, Request, ScoredReply, Text
 from ..open_request import filled_headers
-from .cache import ReplyCache
 from .departure import TRIES_OF_STRANGERS, Departure, Departures, Fault, fault_of_status
 from .dialect import Dialect
 from .endpoint import Endpoint, EndpointError, certificates
 from .hooks import Outgoing, SendHook
+from .paid_replies import ReplyCache
 from .rate_limiter import Pass, RateLimiter
 from .refusals import explain_connection, fault_in_body, refused
 from .replies import NoReplyError, echoed, read_reply
@@ -54,7 +54,6 @@ class Client:
     Parameters
     ----------
     endpoint, model, request_limits : where, which, and how it is treated
-    conversation_header : name of a request header that carries the name of the conversation
     clock : seconds from any origin, for the latency
     account : what keeps the account of it; one of its own when not given
     repeat : number of this repetition; what other repetitions were answered does not come from the
@@ -68,7 +67,6 @@ class Client:
         endpoint: Endpoint,
         model: str,
         request_limits: RequestLimits | None = None,
-        conversation_header: str | None = None,
         clock: Callable[[], float] = time.perf_counter,
         account: Account | None = None,
         repeat: int = 1,
@@ -86,7 +84,6 @@ class Client:
         self._model = model
         self._request_limits = request_limits or RequestLimits()
         self._account = account or Account(self._request_limits)
-        self._header = conversation_header
         self._clock = clock
         scope = [endpoint.public, endpoint.provider, model, repeat, *([self._further] if self._further else [])]
         self._cache = ReplyCache(self._request_limits.cache, scope) if self._request_limits.cache is not None else None
@@ -126,7 +123,7 @@ class Client:
 
     def _headers(self, conversation: str) -> dict[str, str]:
         """The headers of a request: those of the official client, the key, and those of one's own."""
-        own = {**filled_headers(self._further), **({self._header: conversation} if self._header else {})}
+        own = filled_headers(self._further, conversation)
         ours = {**self._usual, "content-type": "application/json", "accept-encoding": "gzip, deflate"}
         return {
             **ours,

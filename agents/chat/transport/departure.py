@@ -112,16 +112,13 @@ class Departures(Protocol):
 
     def leaves(self) -> None:
         """It leaves now, for the first time or again."""
-        ...
 
     def gone(self) -> None:
         """The whole request has been sent."""
-        ...
 
     def fails(self, fault: Fault, left: bool, in_doubt: bool) -> None:
         """It came to nothing; ``left``: whether it had left at all, ``in_doubt``: whether it is not
         known that it reached the server."""
-        ...
 
 
 class Departure:

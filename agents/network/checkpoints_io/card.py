@@ -8,7 +8,6 @@ from pathlib import Path
 
 import torch
 
-from ..models import NoisyLstm
 from ..settings import WormSettings, heads_of
 from ..training.config import TrainingConfig
 from ..training.evaluation import ConditionAccuracy, as_markdown
@@ -67,43 +66,53 @@ def _text(
     command: str,
     earlier: Sequence[TrainingConfig],
 ) -> str:
-    trained = _trained(kept)
+    trained, network = _trained(kept), kept.network
     seen = ", ".join(
         f"{count:,} trials of {name} (from a pool of {_pool(config, name):,})" for name, count in trained.trials.items()
     )
-    reads = (
-        f"""It reads one vector per step in {", ".join(sorted(kept.network.reading))}: that of the word that is shown, brought to one length, and zeros
-        where no single word is shown. The vectors: {kept.vectors.name}{_sha256(kept.vectors.sha256)}."""  # noqa: E501
-        if kept.vectors is not None
-        else ""
-    )
-    later = [f"{Path(task.paradigm).stem} from step {task.from_step:,} on" for task in config.tasks if task.from_step]
-    joined = f"(the others: {', '.join(later)})" if later else "in every step"
+    reads = ""
+    if kept.vectors is not None:
+        file = f" (SHA-256 `{kept.vectors.sha256}`)" if kept.vectors.sha256 else ""
+        reads = f"""It reads one vector per step in {", ".join(sorted(network.reading))}: that of the word that is shown, brought to one length, and zeros
+        where no single word is shown. The vectors: {kept.vectors.name}{file}."""  # noqa: E501
+    selected = {
+        "published": "mean validation accuracy",
+        "improved": "mean gain over the best blind guess in validation",
+    }[config.selection]
     parts = [
         f"# network:{config.name}",
         config.about,
         "## What it is",
-        f"""{_article(config.model.architecture)} with {config.model.hidden} units{_noise(kept)}, with one linear head per {_heads(kept)}:
-        {kept.network.parameter_count:,} learned parameters, {kept.bytes / 1e6:.1f} MB {_stored(kept)}. {_eye(config, kept)} {reads} {wired(config)}""",  # noqa: E501
+        f"""Its memory is the architecture {config.model.architecture} with {config.model.hidden} units; {len(heads_of(network.tasks))} linear heads
+        answer in {len(network.tasks)} tasks. {network.parameter_count:,} learned parameters, {kept.bytes / 1e6:.1f} MB {_STORED[kept.store]}. It sees one 32 x 32 frame per
+        step and nothing else. {reads} {wired(config)} Its settings, where they are not the defaults (`NAME.json` has all): {_settings(config)}.""",  # noqa: E501
         "## How it was made",
-        f"""It was trained {f"with `{command}`, " if command else ""}on {", ".join(trained.paradigms)}, all together {joined}, for {state.step:,} steps
-        ({why}). {_recipe(config)} {staged(earlier)} The weights are those of step {state.best_step:,}, which had the highest {_selected(config)}; until then it had seen {seen}.
+        f"""It was trained {f"with `{command}`, " if command else ""}on {", ".join(trained.paradigms)}, all together in every step, for {state.step:,} steps
+        ({why}). {_recipe(config)} {staged(earlier)} The weights are those of step {state.best_step:,}, which had the highest {selected}; until then it had seen {seen}.
         The whole run took, with compiling the trials and the test, {duration(times["wall_s"])} by the clock and
         {duration(times["cpu_s"])} of processor time: {times["cpu_s"] / max(times["wall_s"], 1e-3):.2f} processors on average (torch
         {torch.__version__}, device {config.device}). The log, whose first line has the whole config, is `{config.name}.log.jsonl`. {remade(config, why, bool(earlier))}""",  # noqa: E501
         "## Held-out accuracy",
         """On test trials that come from a stream of seeds of their own, read out from the weights in the file. Accuracy is the share of
         items that are right; its standard error is over trials. The best blind guess is the best fixed answer: chosen on the training trials,
-        scored on these. A star marks levels that were kept from training.""",  # noqa: E501
+        scored on these. A star marks levels that were not trained.""",  # noqa: E501
         as_markdown(rows),
         "## What it is not",
-        f"""{_no_other(config)} It knows only the tasks above and their published stimuli. Conditions near the blind guess are ones that it has not
-        learned. Some answers can be guessed better than blindly by somebody who sees the frames and remembers nothing (in vsr, only positions
-        that hold a pattern: 1 / list length; in sfr, only squares that were shown: list length / 30), so compare with that as well.""",  # noqa: E501
+        """It is not a model of human memory, and none of the networks that were published with the WorM benchmark: it was trained as told above. It knows only
+        the tasks above and their published stimuli. Conditions near the blind guess are ones that it has not learned. Some answers can be guessed better than
+        blindly by somebody who sees the frames and remembers nothing (in vsr, only positions that hold a pattern: 1 / list length; in sfr, only squares that
+        were shown: list length / 30), so compare with that as well.""",  # noqa: E501
         f"SHA-256 `{kept.sha256}`",
     ]
     # Paragraphs are flowed; tables and headings keep their lines.
     return "\n\n".join(part if part.startswith("#") else " ".join(part.split()) for part in parts if part) + "\n"
+
+
+#: How the weights are kept, in words.
+_STORED = {
+    "half": "in half precision",
+    "bytes": "(its matrices as bytes with one scale for every 32 numbers, the rest in half precision)",
+}
 
 
 def duration(seconds: float) -> str:
@@ -116,61 +125,10 @@ def _trained(kept: Checkpoint) -> TrainedOn:
     return kept.trained
 
 
-def _article(architecture: str) -> str:
-    """An LSTM, a GRU, a transformer."""
-    kind = architecture.removeprefix("noisy_")
-    name = kind.upper() if len(kind) <= 4 else kind
-    return f"{'An' if name[0] in 'AEIFHLMNRSX' else 'A'} {name}"
-
-
-def _noise(kept: Checkpoint) -> str:
-    """The noise in its memory, with which it was trained and tested."""
-    memory = kept.network.memory
-    if not isinstance(memory, NoisyLstm):
-        return ""
-    size = f"{memory.noise:g} times what the cell holds" if memory.relative else f"{memory.noise:g}"
-    return (
-        f" (in training and in the test, normal noise with a standard deviation of {size} is added to the cell of every"
-        " unit at each step)"
-    )
-
-
-def _stored(kept: Checkpoint) -> str:
-    """Return how its weights are kept."""
-    return (
-        "in half precision"
-        if kept.store == "half"
-        else "(its matrices as bytes with one scale for every 32 numbers, the rest in half precision)"
-    )
-
-
-def _heads(kept: Checkpoint) -> str:
-    shared = len(heads_of(kept.network.tasks)) < len(kept.network.tasks)
-    return "task (the tasks of a family share one)" if shared else "task"
-
-
-def _eye(config: TrainingConfig, kept: Checkpoint) -> str:
-    """Return what it makes of a frame."""
-    model = config.model
-    if not kept.network.seeing:
-        return ""
-    if isinstance(model, WormSettings):
-        return (
-            "It sees one 32 x 32 frame per step and nothing else, through the four convolutional layers of the"
-            " published benchmark networks."
-        )
-    match = (
-        "Before the heads, a template made from the state is compared with each window of the present frame."
-        if model.match
-        else ""
-    )
-    if model.match and model.aligned:
-        match += " Answers that are places start out as what matches there."
-    if model.products:
-        match += f" {model.products} products of the state with the present frame tell same from different."
-    return f"""It sees one 32 x 32 frame per step and nothing else: {model.components} decorrelated components of the pixels (found on the frames of training
-        trials, then left as they are), and a small convolutional eye that reads {model.windows} x {model.windows} windows and an overview with the same
-        {model.filters} filters; positions are kept. {match}"""  # noqa: E501
+def _settings(config: TrainingConfig) -> str:
+    """The settings of a network that are not the defaults."""
+    chosen = config.model.model_dump(mode="json", exclude_defaults=True)
+    return ", ".join(f"`{key}: {json.dumps(value)}`" for key, value in chosen.items()) or "none"
 
 
 def wired(config: TrainingConfig) -> str:
@@ -183,11 +141,7 @@ def wired(config: TrainingConfig) -> str:
     if isinstance(model, WormSettings):
         return taken or "Its weights start as those of the published networks do."
     if model.start != "delay_line":
-        return taken or (
-            "Its recurrent weights start orthogonal."
-            if model.start == "orthogonal"
-            else "Its weights start as PyTorch has it."
-        )
+        return taken or f"Its recurrent weights start as {model.start} ones."
     line = model.delay_line
     queue = (
         f"a queue of {line.slots} places with {line.width} units each (a delay line), beside"
@@ -231,35 +185,6 @@ def remade(config: TrainingConfig, why: str, staged: bool = False) -> str:
     return f"**The command alone does not make it again**: {', and '.join(reasons)}." if reasons else ""
 
 
-def _no_other(config: TrainingConfig) -> str:
-    """With what it is not to be confused."""
-    if isinstance(config.model, WormSettings):
-        return (
-            "It has the architecture of the published benchmark networks and is none of them: it was trained as told"
-            " above. It is not a model of human memory."
-        )
-    return """It is a small network made for trying things out: not a model of human memory, not one of the published benchmark networks, and not trained as
-        long as they were."""  # noqa: E501
-
-
-def _sha256(digest: str | None) -> str:
-    """The hash of a file, where there is one."""
-    return "" if digest is None else f" (SHA-256 `{digest}`)"
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:] + "."
-
-
-def _selected(config: TrainingConfig) -> str:
-    """By what the weights were chosen."""
-    return (
-        "mean validation accuracy"
-        if config.selection == "published"
-        else "mean gain over the best blind guess in validation"
-    )
-
-
 def _recipe(config: TrainingConfig) -> str:
     """Return how it was trained, by the names of the settings."""
     by_phase = [Path(task.paradigm).stem for task in config.tasks if task.loss_over == "phases"]
@@ -271,4 +196,4 @@ def _recipe(config: TrainingConfig) -> str:
 
 
 def _pool(config: TrainingConfig, name: str) -> int:
-    return sum(config.train_trials or task.train_trials for task in config.tasks if Path(task.paradigm).stem == name)
+    return sum(task.train_trials for task in config.tasks if Path(task.paradigm).stem == name)

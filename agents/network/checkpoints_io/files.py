@@ -117,8 +117,6 @@ def read_torch(path: Path, what: str) -> tuple[Mapping[str, Any], bytes]:
 
 
 _DAMAGED = "it is damaged or something else"
-#: with this number files of PyTorch before 1.6 begin
-_OLD = (0x1950A86A20F9469CFC6C).to_bytes(10, "little")
 _ADVICE = "give a file of weights, such as spanlab train or the WorM benchmark writes"
 
 
@@ -131,7 +129,8 @@ def look_through(content: bytes) -> None:
         why it is not opened, as the end of a sentence.
     """
     if not zipfile.is_zipfile(io.BytesIO(content)):
-        raise RefusedError(_why_no_archive(content))
+        pickled = "it holds code or objects, which are not loaded (PyTorch before 1.6 wrote files in that way, too)"
+        raise RefusedError(pickled if content[:1] == b"\x80" else _DAMAGED)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         _check_archive(archive, len(content))
         descriptions = [entry for entry in archive.infolist() if entry.filename.rpartition("/")[2] == "data.pkl"]
@@ -160,20 +159,6 @@ def _check_archive(archive: zipfile.ZipFile, size: int) -> None:
         raise RefusedError("it says that it holds more than its size")
     if (changed := archive.testzip()) is not None:
         raise RefusedError(f"it is damaged (the checksum of {changed[:80]} is wrong)")
-
-
-def _why_no_archive(content: bytes) -> str:
-    """Return why a file that is not a zip archive is none of PyTorch's: pickles are told from the
-    rest, though neither is loaded."""
-    if content[:1] != b"\x80":
-        return _DAMAGED
-    try:
-        _check_names(content)
-    except RefusedError as refused:
-        return str(refused)
-    except Exception:
-        return _DAMAGED
-    return "PyTorch before 1.6 wrote it, in another way" if _OLD in content[:40] else _DAMAGED
 
 
 def _check_names(description: bytes) -> None:

@@ -125,8 +125,7 @@ def understand(data: Mapping[str, Any]) -> PublishedCheckpoint:
 
 
 def _heads(weights: Mapping[str, Any], notes: list[str]) -> dict[str, str]:
-    """Our names of heads by those in the file: the same, older ones, or (with a note) by their
-    order and sizes."""
+    """Our names of heads by those in the file: the same, or (with a note) older ones."""
     sizes: dict[str, int] = {
         key.removesuffix(".weight"): tensor.shape[0]
         for key, tensor in weights.items()
@@ -135,18 +134,11 @@ def _heads(weights: Mapping[str, Any], notes: list[str]) -> dict[str, str]:
         and tensor.ndim == 2
     }
     known = {name: _known_head(name) for name in sizes}
-    if all(known.values()) and len(set(known.values())) == len(known):
-        found = {name: head for name, head in known.items() if head is not None}
-        if older := [name for name, head in found.items() if name != f"{head}_task_head"]:
-            notes.append(f"heads under older names: {', '.join(_plain(name) for name in older)}")
-    elif list(sizes.values()) == list(HEADS.values()):
-        found = dict(zip(sizes, HEADS, strict=True))
-        if any(known[name] not in (None, head) for name, head in found.items()):
-            raise NotPublishedError("the names of its heads contradict their order")
-        unknown = [f"{_plain(name)} taken for {found[name]}" for name in sizes if known[name] is None]
-        notes.append(f"heads told by their order and sizes: {', '.join(unknown)}")
-    else:
-        raise NotPublishedError("the names of its heads are unknown, and their sizes are not in the published order")
+    found = {name: head for name, head in known.items() if head is not None}
+    if len(found) < len(sizes) or len(set(found.values())) < len(found):
+        raise NotPublishedError("the names of its heads are unknown")
+    if older := [name for name, head in found.items() if name != f"{head}_task_head"]:
+        notes.append(f"heads under older names: {', '.join(_plain(name) for name in older)}")
     for name, head in found.items():
         if sizes[name] != HEADS[head]:
             raise NotPublishedError(f"its head {head} has {sizes[name]} outputs instead of {HEADS[head]}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import signal
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -194,27 +193,6 @@ def _groups(lengths: np.ndarray, grouped: bool) -> list[tuple[int, int, int]]:
 Made = TypeVar("Made")
 
 
-def process_pool(
-    count: int, prepare: Callable[..., None] | None = None, arguments: tuple[Any, ...] = ()
-) -> ProcessPoolExecutor:
-    """Processes that each begin with ``prepare`` (a function that can be sent to them) and end with
-    this one.
-
-    Ctrl-C in a terminal goes to all processes of a program. This one decides what is done then; a
-    helper that it ended while it waits for work would keep the lock of the queue, and this one
-    would wait for it for ever.
-    """
-    return ProcessPoolExecutor(
-        count, mp_context=get_context("spawn"), initializer=_begin_process, initargs=(prepare, arguments)
-    )
-
-
-def _begin_process(prepare: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if prepare is not None:
-        prepare(*arguments)
-
-
 class Ahead(Generic[Made]):
     """Makes what the next steps need while the present one is worked on, in a thread, or in
     processes.
@@ -223,7 +201,10 @@ class Ahead(Generic[Made]):
     ----------
     make : a function of the number of a step, and of nothing else that changes
     processes : how many; 0 makes it in a thread of this process
-    prepare : what a process does first (a function that can be sent to it), with its arguments
+    prepare : what a process does first (a function that can be sent to it); it also says that Ctrl-C,
+        which goes to all processes of a program, is not for it: a helper that it ended while it waits
+        for work would keep the lock of the queue, and this process would wait for it for ever
+    arguments : of ``prepare``
     """
 
     def __init__(
@@ -235,11 +216,11 @@ class Ahead(Generic[Made]):
     ) -> None:
         self._make = make
         self._ahead = max(1, processes) + 1
-        self._pool: Executor = (
-            process_pool(processes, prepare, arguments)
-            if processes
-            else ThreadPoolExecutor(1, thread_name_prefix="batches")
-        )
+        self._pool: Executor = ThreadPoolExecutor(1, thread_name_prefix="batches")
+        if processes:
+            self._pool = ProcessPoolExecutor(
+                processes, mp_context=get_context("spawn"), initializer=prepare, initargs=arguments
+            )
         self._waiting: dict[int, Future[Made]] = {}
 
     def get(self, step: int, end: int) -> Made:

@@ -35,10 +35,6 @@ class NetworkFrames:
             numbers[start : start + _CHUNK] = kept[index]
         return numbers
 
-    def take_in(self, shown: np.ndarray) -> np.ndarray:
-        """Keep frames that were rendered elsewhere, uint8 (n, 32, 32, 3); returns their numbers."""
-        return np.array([self._keep(frame) for frame in shown], np.int64)
-
     def _keep(self, frame: np.ndarray) -> int:
         key = hashlib.blake2b(frame.tobytes(), digest_size=16).digest()
         number = self._numbers.setdefault(key, len(self._numbers))

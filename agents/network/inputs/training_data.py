@@ -3,23 +3,20 @@ show."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import signal
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from ....core.errors import SpanLabError
 from ....paradigms import Paradigm, load_paradigm, plan_dataset, random_vectors, read_vectors
 from ..settings import Task, heads_of, reading, task_seen_in
-from ..training.config import TaskConfig, TrainingConfig
-from .batches import TrainingBatch, assemble, process_pool
-from .data import Compiled, Pool, Split, compile_all, indices_at, pool_of, rows_of, task_of, view_of
+from ..training.config import TrainingConfig
+from .batches import TrainingBatch, assemble
+from .data import Pool, Split, compile_all, indices_at, make_pool, rows_of, task_of, view_of
 from .frames import NetworkFrames
 from .words import Store, WordStore
 
-#: Trials that a process compiles before it hands them over.
-_CHUNK = 400
 #: Trials of each combination that are compiled before the first step when the others are compiled
 #: meanwhile: answers and pixels are counted on them.
 _SAMPLE = 20
@@ -51,29 +48,16 @@ class TrainingData:
     def __init__(self, config: TrainingConfig) -> None:
         self.config = config
         self.paradigms = [load_paradigm(task.paradigm) for task in config.tasks]
-        self.factors = [
-            levels_kept(paradigm, task) for paradigm, task in zip(self.paradigms, config.tasks, strict=True)
-        ]
+        self.factors = [task.factors for task in config.tasks]
         self.tasks: dict[str, Task] = {}
         for paradigm, task in zip(self.paradigms, config.tasks, strict=True):
             seen = task_seen_in(view_of(paradigm))
             for name in dict.fromkeys(task_of(paradigm, levels) for levels in paradigm.combinations(task.factors)):
                 known = self.tasks.setdefault(name, seen)
-                if known.outputs != seen.outputs:
+                if known != seen:
                     raise SpanLabError(
-                        f"{paradigm.name} wants {seen.outputs} outputs for the task '{name}', another paradigm"
-                        f" {known.outputs}; make them agree"
-                    )
-                if known.reads != seen.reads:
-                    given = ["vectors" if side.reads else "frames" for side in (seen, known)]
-                    raise SpanLabError(
-                        f"{paradigm.name} gives {given[0]} in the task '{name}', another paradigm {given[1]}; make them"
-                        " agree"
-                    )
-                if known.head != seen.head:
-                    raise SpanLabError(
-                        f"{paradigm.name} has the head '{seen.head}' for the task '{name}', another paradigm"
-                        f" '{known.head}'; make them agree"
+                        f"{paradigm.name} has {seen.told} for the task '{name}', another paradigm {known.told}; make"
+                        " them agree"
                     )
         self.tested = self._tested()
         heads_of(self.tasks)
@@ -98,12 +82,9 @@ class TrainingData:
 
     def _tested(self) -> list[tuple[Paradigm, Mapping[str, Any]]]:
         """Return the paradigms to be tested: those that the config names for it, or else those that
-        are trained, with the levels that were held out."""
+        are trained."""
         if not self.config.test:
-            return [
-                (paradigm, levels_tested(paradigm, task))
-                for paradigm, task in zip(self.paradigms, self.config.tasks, strict=True)
-            ]
+            return list(zip(self.paradigms, self.factors, strict=True))
         found: list[tuple[Paradigm, Mapping[str, Any]]] = []
         for entry in self.config.test:
             paradigm = load_paradigm(entry.paradigm)
@@ -127,15 +108,9 @@ class TrainingData:
             task for other, task in zip(self.paradigms, self.config.tasks, strict=True) if other.name == paradigm.name
         ]
         return bool(trained) and all(
-            any(name in levels and levels[name] in as_list(held) for name, held in task.hold_out.items())
-            or any(name in levels and levels[name] not in as_list(chosen) for name, chosen in task.factors.items())
+            any(name in levels and levels[name] not in as_list(chosen) for name, chosen in task.factors.items())
             for task in trained
         )
-
-    @property
-    def train_trials(self) -> list[int]:
-        """Number of different trials of each paradigm that are trained on."""
-        return [self.config.train_trials or task.train_trials for task in self.config.tasks]
 
     @property
     def sizes(self) -> dict[Split, list[int]]:
@@ -147,7 +122,7 @@ class TrainingData:
         ]
         tested = [len(paradigm.combinations(factors)) for paradigm, factors in self.tested]
         each = check.share == "combination"
-        train = self.train_trials
+        train = [task.train_trials for task in self.config.tasks]
         if self.config.compile == "meanwhile":
             train = [min(trials, _SAMPLE * count) for trials, count in zip(train, combinations, strict=True)]
         return {
@@ -186,73 +161,31 @@ class TrainingData:
     def prepare(self, advance: Callable[[int], None]) -> None:
         """Compile and render the trials of the three splits; the frames of test trials come from
         the same store, their seeds from another stream."""
-        kinds: list[tuple[Paradigm, Mapping[str, Any]]] = [
-            (paradigm, factors) for paradigm, factors in zip(self.paradigms, self.factors, strict=True)
-        ]
+        kinds: list[tuple[Paradigm, Mapping[str, Any]]] = list(zip(self.paradigms, self.factors, strict=True))
         wanted: dict[Split, list[tuple[Paradigm, Mapping[str, Any]]]] = {
             "train": kinds,
             "validation": kinds,
             "test": self.tested,
         }
-        work: list[tuple[Split, int, Paradigm, Mapping[str, Any], int]] = [
-            (split, number, paradigm, factors, size)
+        config = self.config
+        self.pools = {
+            split: [
+                make_pool(paradigm, self._store(paradigm), split, config.seed, size, factors, config.generator, advance)
+                for (paradigm, factors), size in zip(wanted[split], sizes, strict=True)
+            ]
             for split, sizes in self.sizes.items()
-            for number, ((paradigm, factors), size) in enumerate(zip(wanted[split], sizes, strict=True))
-        ]
-        self.pools = {split: [] for split in wanted}
-        for (split, _, paradigm, factors, _), compiled in zip(work, self._compiled(work, advance), strict=True):
-            self.pools[split].append(
-                pool_of(
-                    paradigm, self._store(paradigm), paradigm.combinations(factors), compiled, keep=split != "train"
-                )
-            )
+        }
         if self.reading:
             self._read_vectors()
-
-    def _compiled(
-        self, work: list[tuple[Split, int, Paradigm, Mapping[str, Any], int]], advance: Callable[[int], None]
-    ) -> Iterator[list[Compiled]]:
-        """The trials of each piece of work, in this process or in several; the same in both."""
-        config = self.config
-        if not config.workers:
-            for split, _, paradigm, factors, size in work:
-                yield compile_all(
-                    paradigm,
-                    self._store(paradigm),
-                    plan_dataset(paradigm, config.seed, split, size, factors),
-                    config.generator,
-                    advance,
-                )
-            return
-        with process_pool(config.workers, begin_process, (config,)) as processes:
-            pieces = [
-                [
-                    processes.submit(compile_piece, split, number, start, min(_CHUNK, size - start))
-                    for start in range(0, size, _CHUNK)
-                ]
-                for split, number, _, _, size in work
-            ]
-            for own, (_, _, paradigm, _, _) in zip(pieces, work, strict=True):
-                found: list[Compiled] = []
-                for piece in own:
-                    compiled, shown = piece.result()
-                    numbers = self._store(paradigm).take_in(shown)
-                    found += [trial._replace(frames=numbers[trial.frames]) for trial in compiled]
-                    advance(len(compiled))
-                yield found
 
     def batch(self, step: int, share: tuple[int, int], patches: bool, grouped: bool) -> TrainingBatch:
         """The trials of one step of training: a function of the config and the number of the step."""
         config, chosen = self.config, []
         fresh = NetworkFrames(), WordStore(self.words.vectors)
-        for number, (paradigm, task, trials) in enumerate(
-            zip(self.paradigms, config.tasks, self.train_trials, strict=True)
-        ):
-            if step < task.from_step:
-                continue
+        for number, (paradigm, task) in enumerate(zip(self.paradigms, config.tasks, strict=True)):
             combinations = paradigm.combinations(self.factors[number])
             at = indices_at(
-                paradigm.name, config.seed, step - task.from_step, task.batch, trials, len(combinations), config.order
+                paradigm.name, config.seed, step, task.batch, task.train_trials, len(combinations), config.order
             )
             if config.compile == "ahead":
                 rows, store = self.pools["train"][number].take(at), self._store(paradigm)
@@ -300,57 +233,15 @@ def as_list(levels: Any) -> list[Any]:
     return list(levels) if isinstance(levels, list | tuple) else [levels]
 
 
-def levels_kept(paradigm: Paradigm, task: TaskConfig) -> dict[str, Any]:
-    """The factor levels that are trained: those of the task without those that are held out.
-
-    Raises
-    ------
-    SpanLabError
-        for an unknown factor or level, or when nothing is left.
-    """
-    kept = dict(task.factors)
-    for name, held in task.hold_out.items():
-        paradigm.combinations({name: held})  # refuses what it does not have
-        chosen = as_list(kept[name]) if name in kept else list(paradigm.factors[name].levels)
-        kept[name] = [level for level in chosen if level not in as_list(held)]
-        if not kept[name]:
-            raise SpanLabError(f"hold_out leaves no level of {name} to train {paradigm.name} on; hold out fewer")
-    return kept
-
-
-def levels_tested(paradigm: Paradigm, task: TaskConfig) -> dict[str, Any]:
-    """The factor levels that are tested: those of the task, with the ones that are held out from
-    training."""
-    tested = dict(task.factors)
-    for name, held in task.hold_out.items():
-        chosen = as_list(tested[name]) if name in tested else list(paradigm.factors[name].levels)
-        tested[name] = chosen + [level for level in as_list(held) if level not in chosen]
-    return tested
-
-
 _HERE: list[TrainingData] = []
 
 
 def begin_process(config: TrainingConfig) -> None:
-    """Prepare a process that compiles trials."""
+    """Prepare a process that compiles trials, and leave Ctrl-C to the one that trains."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     _HERE[:] = [TrainingData(config)]
-    if config.compile == "meanwhile" and _HERE[0].reading:
+    if _HERE[0].reading:
         _HERE[0]._read_vectors()
-
-
-def compile_piece(split: Split, number: int, start: int, count: int) -> tuple[list[Compiled], np.ndarray | list[str]]:
-    """Some trials of a split, compiled in another process, and all that they show."""
-    training_data = _HERE[0]
-    paradigm, factors = (
-        training_data.tested[number]
-        if split == "test"
-        else (training_data.paradigms[number], training_data.factors[number])
-    )
-    words = view_of(paradigm).input == "vectors"
-    store = WordStore() if words else NetworkFrames()
-    planned = plan_dataset(paradigm, training_data.config.seed, split, count, factors, start=start)
-    compiled = compile_all(paradigm, store, planned, training_data.config.generator)
-    return compiled, store.words if isinstance(store, WordStore) else store.frames()
 
 
 def batch_in_process(step: int, share: tuple[int, int], patches: bool, grouped: bool) -> TrainingBatch:

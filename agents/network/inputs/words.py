@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -17,15 +17,9 @@ class Store(Protocol):
 
     def add(self, stimuli: Sequence[Stimulus]) -> np.ndarray:
         """Keep what is new; returns numbers, int64 (n,)."""
-        ...
-
-    def take_in(self, shown: Any) -> np.ndarray:
-        """Keep what another store of this kind held; returns the new numbers of its numbers."""
-        ...
 
     def frames(self) -> np.ndarray:
         """All of it, in the order of the numbers."""
-        ...
 
 
 class WordStore:
@@ -55,12 +49,6 @@ class WordStore:
         return np.array(
             [0 if word is None else self._numbers.setdefault(word, len(self._numbers) + 1) for word in words], np.int64
         )
-
-    def take_in(self, shown: Sequence[str]) -> np.ndarray:
-        """Keep the words of another store; returns the new numbers of its numbers, of which 0 is
-        not a word."""
-        self.keep(shown)
-        return np.array([0, *(self._numbers[word] for word in shown)], np.int64)
 
     def keep(self, words: Iterable[str]) -> None:
         """Keep words that were not shown yet but may be."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import os
 import re
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
@@ -22,7 +22,7 @@ from ....paradigms.identity import digest
 from ....paradigms.language import yaml_source
 from ....paradigms.language.diagnostics import validated
 from ..checkpoints_io.files import write_atomically
-from ..training.config import TrainingConfig, read_config
+from ..training.config import TrainingConfig, config_in
 from ..training.presets import config_named
 
 #: the file of a folder that says what is swept
@@ -41,10 +41,6 @@ class SweepConfig(StrictModel):
     )
     about: str = Field("", description="what it is for, in a sentence or two")
     base: str = Field(description="the training config that is varied: a preset, or a file (seen from this one)")
-    change: dict[str, Any] = Field(
-        default_factory=dict,
-        description="other values than the base's, for all runs: key (parts joined by dots) and value",
-    )
     grid: Annotated[dict[str, Annotated[list[Any], Field(min_length=1)]], Field(min_length=1)] = Field(
         description=(
             "keys of the config (parts joined by dots; tasks.batch is that of every task) with the values that each"
@@ -111,9 +107,7 @@ def read_sweep(name: str | Path) -> Sweep:
     config, found = validated(SweepConfig, document.data)
     if found or not isinstance(config, SweepConfig):
         raise ParadigmError([document.problem(place, message) for place, message in found])
-    many = 1
-    for values in config.grid.values():
-        many *= len(values)
+    many = math.prod(map(len, config.grid.values()))
     if many > _MOST_RUNS:
         raise ParadigmError([document.problem(("grid",), f"{many} runs; at most {_MOST_RUNS} are possible")])
     beside = path.parent / config.base
@@ -201,22 +195,17 @@ def _config(
 ) -> TrainingConfig:
     """The config of one run, checked as one from a file is."""
     data = json.loads(json.dumps(base))
-    for key, value in {**sweep.change, **chosen}.items():
+    for key, value in chosen.items():
         _put(data, key.split("."), value, f"{what}: {key}")
     data.pop(
         "workers", None
     )  # it changes nothing but the speed, and the processes of a sweep may have no processes of their own
     data["name"] = f"{sweep.name}-{number:0{len(str(many))}d}"
-    with tempfile.TemporaryDirectory() as scratch:
-        path = Path(scratch) / "config.yaml"
-        path.write_text(json.dumps(data, indent=1), encoding="utf-8")
-        try:
-            return read_config(path)
-        except ParadigmError as error:
-            problems = "; ".join(
-                f"{problem.key}: {problem.message}" if problem.key else problem.message for problem in error.problems
-            )
-            raise SpanLabError(f"{what}: {problems}") from None
+    try:
+        return config_in(yaml_source.parse(json.dumps(data), what))
+    except ParadigmError as error:
+        problems = "; ".join(f"{problem.key}: {problem.message}".removeprefix(": ") for problem in error.problems)
+        raise SpanLabError(f"{what}: {problems}") from None
 
 
 def _put(data: Any, way: list[str], value: Any, what: str) -> None:

@@ -33,10 +33,6 @@ class TaskConfig(StrictModel):
     train_trials: Count = Field(
         10_000, description="number of different trials to train on; they are repeated, in a new order each time"
     )
-    hold_out: dict[str, Any] = Field(
-        default_factory=dict,
-        description="factor levels that are left out of training and validation, and tested: one level or a list",
-    )
     weight: Positive = Field(1.0, description="weight of this paradigm's loss in the sum")
     loss_over: Literal["steps", "phases"] = Field(
         "steps",
@@ -44,9 +40,6 @@ class TaskConfig(StrictModel):
             "steps: the mean loss of all steps; phases: the mean over phases of their mean losses (steps without a"
             " question are one phase), so that few questions count as much as many"
         ),
-    )
-    from_step: Annotated[int, Field(ge=0)] = Field(
-        0, description="step from which this paradigm is trained; with it, a hard paradigm can start before the others"
     )
 
 
@@ -66,20 +59,6 @@ class RateConfig(StrictModel):
     warmup: Annotated[int, Field(ge=0)] = Field(100, description="steps of the rise")
     final: Annotated[float, Field(ge=0, le=1)] = Field(
         0.02, description="learning rate at the end, as a proportion of the highest"
-    )
-
-
-class PlateauConfig(StrictModel):
-    """The published schedule: the learning rate falls when the validation loss no longer does."""
-
-    factor: Annotated[float, Field(gt=0, lt=1)] = Field(
-        0.8, description="factor by which the learning rate is multiplied each time it falls"
-    )
-    patience: Annotated[int, Field(ge=0)] = Field(
-        3, description="validations without a better loss after which it falls at the next one"
-    )
-    threshold: Annotated[float, Field(ge=0, lt=1)] = Field(
-        0.005, description="proportion by which a loss must be lower to count as better"
     )
 
 
@@ -124,9 +103,6 @@ class TrainingConfig(StrictModel):
     )
     test: list[TestConfig] = Field(
         default_factory=list, description="paradigms to test on at the end; those of the tasks when not given"
-    )
-    train_trials: Count | None = Field(
-        None, description="number of different trials of each paradigm, overriding its task"
     )
     order: Literal["conditions", "shuffled"] = Field(
         "conditions",
@@ -175,8 +151,6 @@ class TrainingConfig(StrictModel):
         None, description="wall-clock limit in minutes; training stops there and keeps what has been learned"
     )
     rate: RateConfig = Field(RateConfig.model_validate({}), description="learning rate")
-    plateau: PlateauConfig = Field(PlateauConfig.model_validate({}), description="for schedule: published")
-    clip: Positive = Field(1.0, description="largest norm of the gradient, for schedule: improved")
     check: CheckConfig = Field(CheckConfig.model_validate({}), description="validation and test")
     save_every: Count = Field(500, description="steps between saved states, from which --resume continues")
     store: Literal["half", "bytes"] = Field(
@@ -193,10 +167,7 @@ class TrainingConfig(StrictModel):
     threads: Annotated[int, Field(ge=0, le=256)] = Field(
         0, description="processor threads; 0 leaves the choice to torch"
     )
-    precision: Literal["float32", "tf32", "bf16"] = Field(
-        "float32", description="precision of products; tf32 and bf16 are for GPUs"
-    )
-    fuse: bool = Field(False, description="compile kernels for the encoder with torch.compile; for GPUs")
+    precision: Literal["float32", "tf32"] = Field("float32", description="precision of products; tf32 is for GPUs")
     compile: Literal["ahead", "meanwhile"] = Field(
         "ahead",
         description=(
@@ -205,7 +176,7 @@ class TrainingConfig(StrictModel):
         ),
     )
     workers: Annotated[int, Field(ge=0, le=256)] = Field(
-        0, description="number of processes that compile trials; 0: this one"
+        0, description="number of processes that compile trials meanwhile; 0: a thread of this one"
     )
 
     @property
@@ -264,7 +235,17 @@ def read_config(path: str | Path) -> TrainingConfig:
             f"there is no training config at {path}; write one (keys with values, beginning with 'name: NAME'), or"
             " start from the one that ships: agents/network/checkpoints/laptop.yaml"
         )
-    document = yaml_source.read(path)
+    return config_in(yaml_source.read(path))
+
+
+def config_in(document: yaml_source.Document) -> TrainingConfig:
+    """The training config that a document holds.
+
+    Raises
+    ------
+    ParadigmError
+        with everything that is wrong with it.
+    """
     if not isinstance(document.data, dict):
         raise ParadigmError(
             [document.problem((), "expected a training config (keys with values, beginning with 'name: NAME')")]
@@ -287,7 +268,6 @@ _PARTS: dict[tuple[str, ...], type[BaseModel]] = {
     ("tasks",): TaskConfig,
     ("test",): TestConfig,
     ("rate",): RateConfig,
-    ("plateau",): PlateauConfig,
     ("check",): CheckConfig,
     ("model", "delay_line"): DelayLine,
 }

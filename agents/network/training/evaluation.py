@@ -83,12 +83,6 @@ class Examined:
     accuracy: float
 
 
-def evaluate(network: Network, pool: Pool, training: Pool | None = None) -> list[ConditionAccuracy]:
-    """Accuracy for each combination of factor levels of a pool that kept its questions; see
-    :func:`examine`."""
-    return examine(network, pool, training).rows
-
-
 def examine(
     network: Network,
     pool: Pool,
@@ -265,13 +259,12 @@ def as_markdown(rows: Sequence[ConditionAccuracy]) -> str:
 #: The columns of a card: the attribute of a row, its heading, and whether it has a mean over
 #: levels.
 _COLUMNS = (
-    *(
-        ("accuracy", "accuracy", True),
-        ("se", "s.e.", False),
-        ("before", "before training", True),
-        ("unweighted", "unweighted sum, before training", True),
-    ),
-    *(("blind", "best blind guess", True), ("chance", "chance", True)),
+    ("accuracy", "accuracy", True),
+    ("se", "s.e.", False),
+    ("before", "before training", True),
+    ("unweighted", "unweighted sum, before training", True),
+    ("blind", "best blind guess", True),
+    ("chance", "chance", True),
 )
 
 

@@ -1,21 +1,17 @@
-"""The log of a training run, and what is shown meanwhile."""
+"""The log of a training run, what is shown meanwhile, and its curves."""
 
 from __future__ import annotations
 
 import errno
 import json
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from ....core.errors import SpanLabError
 from ..checkpoints_io.files import write_atomically
@@ -24,6 +20,11 @@ from ..inputs.training_data import TrainingData
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
+
+#: The events of the log that are drawn, by the trials that they are of.
+_DRAWN = {"train": "training", "validation": "validation"}
+#: Points of a line.
+_MOST = 150
 
 
 class TrainingJournal:
@@ -71,41 +72,60 @@ def _lines_until(path: Path, step: int) -> list[str]:
     return kept
 
 
-class TrainingProgress:
-    """Progress bars on the terminal, or nothing."""
+def bars(shown: bool) -> Progress:
+    """Progress bars on the terminal, or nothing; ``said`` is a few words beside a bar."""
+    return Progress(
+        TextColumn("{task.description:<17}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[said]}"),
+        console=Console(stderr=True),
+        disable=not shown,
+    )
 
-    def __init__(self, shown: bool) -> None:
-        columns = (
-            TextColumn("{task.description:<17}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[said]}"),
+
+def draw(log: Path, figure: Path) -> None:
+    """Draw the curves of a log, SVG: accuracy and loss, of each task and of all together, in training and validation.
+
+    Of a long run they are means over neighbouring steps: no line has more points than can be told apart.
+    """
+    import altair as alt
+    import pandas as pd
+    import vl_convert
+
+    entries = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    points = pd.DataFrame(
+        [
+            (measure, task.replace("_", " "), _DRAWN[entry["event"]], entry["step"], value)
+            for entry in entries
+            if entry["event"] in _DRAWN
+            for measure in ("accuracy", "loss")
+            for task, value in entry[measure].items()
+        ],
+        columns=["measure", "task", "trials", "step", "value"],
+    )
+    together = points.groupby(["measure", "trials", "step"], as_index=False)["value"].mean()
+    points = pd.concat([together.assign(task="all together"), points])
+    width = int(points["step"].max()) // _MOST + 1
+    points = points.groupby(["measure", "task", "trials", points["step"] // width], as_index=False, sort=False).mean()
+    chart = (
+        alt.Chart(alt.Data(values=points.to_dict("records")))
+        .mark_line(point=alt.OverlayMarkDef(size=14))
+        .encode(
+            x=alt.X("step:Q", axis=alt.Axis(tickCount=4)),
+            y=alt.Y("value:Q", title=None, axis=alt.Axis(tickCount=4)),
+            color=alt.Color("trials:N", legend=alt.Legend(orient="top", title=None)),
         )
-        self._bar = Bar(*columns, console=Console(stderr=True), disable=not shown)
-        self._current: Any = None
-
-    def __enter__(self) -> TrainingProgress:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bar.stop()
-
-    @contextmanager
-    def stage(self, name: str, total: int, done: int = 0) -> Iterator[Callable[[int], None]]:
-        """One bar; gives the function that advances it."""
-        task = self._bar.add_task(name, total=total, completed=done, said="")
-        self._current = task
-        yield lambda count: self._bar.advance(task, count)
-
-    def tell(self, text: str) -> None:
-        """Show a few words beside the current bar."""
-        if self._current is not None:
-            self._bar.update(self._current, said=text)
+        .properties(width=220, height=90)
+        .facet(
+            row=alt.Row("task:N", sort=list(dict.fromkeys(points["task"])), title=None),
+            column=alt.Column("measure:N", title=None),
+        )
+        .resolve_scale(y="independent")
+    )
+    write_atomically(figure, vl_convert.vegalite_to_svg(chart.to_dict()).encode("utf-8"))
 
 
 class Recent:

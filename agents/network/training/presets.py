@@ -91,9 +91,7 @@ def toy(config: TrainingConfig) -> TrainingConfig:
             for name, factor in paradigm.factors.items()
             if factor.mode == "crossed" or name in task.factors
         }
-        tasks.append(
-            {**task.model_dump(), "batch": 1, "train_trials": 2, "factors": first, "hold_out": {}, "from_step": 0}
-        )
+        tasks.append({**task.model_dump(), "batch": 1, "train_trials": 2, "factors": first})
     check = {"every": 1, "trials": 1, "test_trials": 1, "share": "paradigm"}
     return changed(
         config,
@@ -102,7 +100,6 @@ def toy(config: TrainingConfig) -> TrainingConfig:
         stages=[],
         steps=1,
         minutes=None,
-        train_trials=None,
         check=check,
         save_every=1,
         workers=0,

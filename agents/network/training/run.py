@@ -1,8 +1,5 @@
-"""One training run, step by step: batches, losses, validations, and what is kept.
-
-Before the first step it is seen what follows from the trials alone, and whether a network can take
-them.
-"""
+"""Training: from a config to a checkpoint, a log and a model card. The same config gives the same
+network, also when it was interrupted and resumed."""
 
 from __future__ import annotations
 
@@ -10,7 +7,8 @@ import logging
 import os
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import astuple, dataclass
 from functools import partial
 from pathlib import Path
@@ -33,10 +31,9 @@ from ..models.memories import Memory
 from ..models.network import Place
 from ..settings import FRAME
 from ..speedups.sight import by_patches
-from . import curves
 from .config import TrainingConfig
-from .evaluation import ConditionAccuracy, frequencies, test, validate
-from .journal import Recent, TrainingJournal, TrainingProgress
+from .evaluation import ConditionAccuracy, frequencies, mean_accuracy, test, validate
+from .journal import Recent, TrainingJournal, bars, draw
 from .learning import JointLoss, Loaded, Plateau, blind_loss, load, rate_at
 from .state import TrainingState, read_state, write_state
 
@@ -160,6 +157,8 @@ def _blind(pool: Pool, by_phase: bool) -> float:
 
 
 _LOG_EVERY = 50
+#: The norm to which a larger gradient is shortened (schedule: improved).
+_LARGEST_GRADIENT = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +178,105 @@ class TrainingResult:
     steps: int
     wall_s: float
     cpu_s: float
+
+    def told(self) -> list[str]:
+        """What came of it, and what to do with it."""
+        names = dict.fromkeys(row.paradigm for row in self.rows)
+        accuracy = ", ".join(
+            f"{name} {mean_accuracy([row for row in self.rows if row.paradigm == name]):.3f}" for name in names
+        )
+        return [
+            f"{self.checkpoint}: {self.steps} steps in {card.duration(self.wall_s)}; accuracy on held-out trials:"
+            f" {accuracy}",
+            f"More in {self.checkpoint.with_suffix('.md')}; try it: spanlab replay {next(iter(names))} --agent"
+            f" network:{self.checkpoint}",
+        ]
+
+
+def train(
+    config: TrainingConfig,
+    out: str | Path | None = None,
+    resume: bool = False,
+    progress: bool = True,
+    command: str = "",
+    stop_after: int | None = None,
+) -> TrainingResult | None:
+    """Train a network.
+
+    Parameters
+    ----------
+    config : what on, and how
+    out : folder for ``NAME.pt`` (best weights, half precision), ``NAME.log.jsonl``, ``NAME.svg``,
+        ``NAME.md``, ``NAME.json`` and, while training, ``NAME.state.pt``; ``runs/NAME`` when not
+        given
+    resume : go on from the state in that folder; bit for bit as if the run had not been interrupted
+        (on a CPU with the same number of threads)
+    progress : whether to show a progress bar
+    command : as the model card tells it
+    stop_after : stop as if interrupted after this step
+
+    Returns
+    -------
+    what the run left; None in processes of ``torchrun`` other than the first
+
+    Raises
+    ------
+    SpanLabError
+        for a missing device, a folder that holds another run, an unknown paradigm, a loss that is
+        not finite, or an interruption (the state is then saved).
+    """
+    folder = Path(out) if out is not None else Path("runs") / config.name
+    threads = torch.get_num_threads()
+    try:
+        # Before the first weights are drawn: even an orthogonal start is rounded otherwise with
+        # another number of threads.
+        if config.threads:
+            torch.set_num_threads(config.threads)
+        with products_in(config.precision), torch.random.fork_rng():
+            return _stages(config, folder, resume, progress, command, stop_after)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _stages(
+    config: TrainingConfig, folder: Path, resume: bool, progress: bool, command: str, stop_after: int | None
+) -> TrainingResult | None:
+    """Train the stages of a config one after another; when resumed, from the one that was interrupted."""
+    result, parts = None, config.parts()
+    for number, part in enumerate(parts):
+        last, state = number == len(parts) - 1, folder / f"{part.name}.state.pt"
+        if resume and not last and _finished(part, folder):
+            continue
+        begun = state.is_file() or not number
+        if resume and not begun:  # weights of a stage whose state was never saved
+            (folder / f"{part.name}.pt").unlink(missing_ok=True)
+        with closing(Run(part, folder, resume and begun, progress, command, stop_after, parts[:number])) as run:
+            result = run.go()
+            run.fabric.barrier()
+    return result
+
+
+def _finished(part: TrainingConfig, folder: Path) -> bool:
+    """Return whether a stage has its card, which is written last."""
+    weights, told = folder / f"{part.name}.pt", folder / f"{part.name}.json"
+    if not weights.is_file() or not told.is_file():
+        return False
+    trained = checkpoint.load(weights).trained
+    return trained is not None and trained.config == part.hash
+
+
+@contextmanager
+def products_in(precision: str) -> Iterator[None]:
+    """Calculate products and convolutions in this precision; torch rounds the inputs of
+    convolutions on a GPU to ten bits unless it is told not to."""
+    matmul, convolutions = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
+    torch.set_float32_matmul_precision("highest" if precision == "float32" else "high")
+    torch.backends.cudnn.allow_tf32 = precision != "float32"
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(matmul)
+        torch.backends.cudnn.allow_tf32 = convolutions
 
 
 class Run:
@@ -213,7 +311,8 @@ class Run:
         if resume:
             self.state = read_state(self.state_file, config.hash, self.network, self.optimizer)
             if self.state.plateau is not None:
-                self.plateau = Plateau(self.state.plateau[0], self.state.plateau[1], int(self.state.plateau[2]))
+                rate, lowest, waited = self.state.plateau
+                self.plateau = Plateau(rate, lowest, int(waited))
         elif self.state_file.exists() or self.weights_file.exists():
             raise SpanLabError(
                 f"{folder} already holds a training run called {config.name}; continue it (--resume), or move it away"
@@ -227,7 +326,7 @@ class Run:
         # Processes that only help write nothing.
         log = folder / f"{config.name}.log.jsonl" if self.first else Path(os.devnull)
         self.journal = TrainingJournal(log, self.state.step if resume else None) if self.first else None
-        self.progress = TrainingProgress(progress and self.first)
+        self.bars = bars(progress and self.first)
 
     def close(self) -> None:
         if self.journal is not None:
@@ -241,7 +340,7 @@ class Run:
         return build(self.config.model, self.training_data.tasks, self.config.seed)
 
     def go(self) -> TrainingResult | None:
-        with self.progress:
+        with self.bars:
             if self.state.step == 0:
                 self._write_start()
             self._prepare()
@@ -267,7 +366,7 @@ class Run:
             if self.saved < self.state.step:
                 self._save()
             card.write(self.folder, self.config, kept, rows, self.state, self._times(), why, self.command, self.earlier)
-            curves.write(self.folder / f"{self.config.name}.log.jsonl", self.folder / f"{self.config.name}.svg")
+            draw(self.folder / f"{self.config.name}.log.jsonl", self.folder / f"{self.config.name}.svg")
         wall, cpu = self._elapsed()
         return TrainingResult(self.weights_file, tuple(rows), self.state.step, wall, cpu)
 
@@ -289,8 +388,8 @@ class Run:
     def _prepare(self) -> None:
         """Compile and render the trials, and set what follows from them."""
         training_data, words = self.training_data, self.training_data.words
-        with self.progress.stage("compiling trials", sum(map(sum, training_data.sizes.values()))) as advance:
-            training_data.prepare(advance)
+        bar = self.bars.add_task("compiling trials", total=sum(map(sum, training_data.sizes.values())), said="")
+        training_data.prepare(partial(self.bars.advance, bar))
         sha256 = words.vectors.sha256 if words.vectors is not None else None
         if self.state.step > 0 and self.state.vectors != sha256:
             raise SpanLabError(
@@ -308,8 +407,6 @@ class Run:
         self.learner: Any = JointLoss(
             self.network, [pool.loss for pool in training_data.pools["train"]], weights_of_losses(training_data)
         )
-        if self.config.fuse and self.network.seeing:
-            self.network.eye.compile(dynamic=True)
         self.learner, self.optimizer = self.fabric.setup(self.learner, self.optimizer)
         read = {} if words.vectors is None else {"words": len(words.words), "vectors": words.vectors.described()}
         self._log(
@@ -336,7 +433,8 @@ class Run:
     def _learn(self) -> str:
         """Take the remaining steps; returns why it ended."""
         config, state = self.config, self.state
-        with self.progress.stage("training", config.steps, state.step) as advance, self._batches() as batches:
+        self.bar = self.bars.add_task("training", total=config.steps, completed=state.step, said="")
+        with self._batches() as batches:
             while state.step < config.steps:
                 if config.minutes is not None and self._agreed(self._elapsed()[0] > config.minutes * 60):
                     self._report()
@@ -348,7 +446,7 @@ class Run:
                 try:
                     self._step(batches.get(state.step, config.steps))
                     state.step += 1
-                    advance(1)
+                    self.bars.advance(self.bar)
                     last = state.step in (config.steps, self.stop_after)
                     if state.step % _LOG_EVERY == 0 or state.step == config.steps:
                         self._report()
@@ -393,7 +491,7 @@ class Run:
         # Processes hand over the mean of their gradients, and their losses are shares of one sum.
         self.fabric.backward(total * self.fabric.world_size)
         if config.schedule == "improved":
-            torch.nn.utils.clip_grad_norm_(self.network.parameters(), config.clip)
+            torch.nn.utils.clip_grad_norm_(self.network.parameters(), _LARGEST_GRADIENT)
         self.optimizer.step()
         for part in batch.parts:
             name = self.training_data.paradigms[part.number].name
@@ -410,7 +508,7 @@ class Run:
             rate=self.optimizer.param_groups[0]["lr"],
             **self._times(),
         )
-        self.progress.tell("  ".join(f"{name} {value:.2f}" for name, value in share.items()))
+        self.bars.update(self.bar, said="  ".join(f"{name} {value:.2f}" for name, value in share.items()))
 
     def _validate(self) -> None:
         """Validate in the first process; what follows from it is the same in all."""
@@ -424,7 +522,7 @@ class Run:
         """Validate, and keep the weights if they are the best so far."""
         state, now = self.state, validate(self.network, self.training_data)
         if self.config.schedule == "published":
-            self.plateau.validated(now.loss, self.config.plateau)
+            self.plateau.validated(now.loss)
         better = now.score > state.best_score or not state.best
         if better:
             state.best_score, state.best_step = now.score, state.step
@@ -487,10 +585,10 @@ def fabric_for(config: TrainingConfig) -> Fabric:
             " 'spanlab[networks]'"
         ) from None
     device = device_named(config.device)
-    if device != "cuda" and (config.precision != "float32" or config.fuse):
+    if device != "cuda" and config.precision != "float32":
         raise SpanLabError(
-            f"'precision: {config.precision}' and 'fuse' are for GPUs, and this runs on the {device} device; leave them"
-            " out of the config"
+            f"'precision: {config.precision}' is for GPUs, and this runs on the {device} device; leave it out of the"
+            " config"
         )
     processes = int(os.environ.get("WORLD_SIZE", "1")) if "TORCHELASTIC_RUN_ID" in os.environ else 1
     here = int(os.environ.get("LOCAL_WORLD_SIZE", "1")) if processes > 1 else 1
@@ -502,7 +600,6 @@ def fabric_for(config: TrainingConfig) -> Fabric:
             devices=here,
             num_nodes=max(1, processes // here),
             strategy=DDPStrategy(find_unused_parameters=True) if processes > 1 else "auto",
-            precision="bf16-mixed" if config.precision == "bf16" else "32-true",
         )
         fabric.launch()
     return fabric

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -52,16 +52,9 @@ def write_state(
     buffer = io.BytesIO()
     data = {
         "format": FORMAT,
-        "config": state.config,
-        "step": state.step,
-        "best": state.best,
-        "best_step": state.best_step,
-        "best_score": state.best_score,
-        "trials": dict(state.trials),
+        **{part.name: getattr(state, part.name) for part in fields(TrainingState)},
         "wall_s": wall_s,
         "cpu_s": cpu_s,
-        "vectors": state.vectors,
-        "plateau": state.plateau,
         "network": network.state_dict(),
         "optimizer": optimizer.state_dict(),
     }
@@ -90,13 +83,7 @@ def read_state(path: Path, config: str, network: Network, optimizer: torch.optim
     try:
         network.load_state_dict(data["network"])
         optimizer.load_state_dict(data["optimizer"])
-        kept = {
-            name: data[name]
-            for name in (
-                *("config", "step", "best", "best_step", "best_score"),
-                *("trials", "wall_s", "cpu_s", "vectors", "plateau"),
-            )
-        }
+        kept = {part.name: data[part.name] for part in fields(TrainingState)}
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise SpanLabError(
             f"{path} is damaged ({str(error).splitlines()[0]}); move it away and train without --resume"

@@ -61,7 +61,7 @@ def test_a_module_takes_trials_and_its_weights_are_in_the_record() -> None:
 def test_an_interrupted_session_of_a_module_goes_on_with_the_module(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module, options = Memory(), {"logits": [*range(8, -1, -1)], "frames": {"values": "bytes"}}
+    module, options = Memory(), {"logits": [*range(8, -1, -1)], "frames": {"colour": "rgb", "size": 32}}
     answer, calls = ModuleAgent.answer, iter([True, False])
 
     def interrupted(agent: ModuleAgent, *trials: Any) -> Any:

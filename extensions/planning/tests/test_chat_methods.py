@@ -23,7 +23,6 @@ VALUES: Mapping[str, tuple[Any, Any]] = {
     "preset": ("published-base", "mine.yaml"),
     "temperature": (0.0, 0.7),
     "max_tokens": (20, 300),
-    "seed": (0, 7),
     "extra_body": ({"mirostat": 2}, {"mirostat": 1}),
     "extra_headers": ({"X-Project": "memory"}, {"X-Project": "other"}),
     "template": ("{{ messages }}", "{{ messages }} "),
@@ -42,7 +41,6 @@ VALUES: Mapping[str, tuple[Any, Any]] = {
     "retention_load": (500, 2000),
     "interference": (1, 5),
     "repeat": (2, 3),
-    "conversation_header": ("X-Conversation", "X-Id"),
     "label": ("scripted server, not a model", "pilot"),
 }
 
@@ -85,10 +83,10 @@ def test_there_is_a_sentence_for_each_setting_and_for_nothing_else() -> None:
 
 def test_what_was_not_set_is_said_to_be_the_server_s() -> None:
     left = "Left to the server, whose defaults are unknown: "
-    assert f"{left}temperature, length of replies and seed." in text_of({})
-    assert f"{left}length of replies and seed." in text_of({"temperature": 0.0})
+    assert f"{left}temperature and length of replies." in text_of({})
+    assert f"{left}length of replies." in text_of({"temperature": 0.0})
     assert "The sampling temperature was 0.0." in text_of({"temperature": 0.0})
-    assert left not in text_of({"temperature": 1.0, "max_tokens": 9, "seed": 1})
+    assert left not in text_of({"temperature": 1.0, "max_tokens": 9})
 
 
 def test_sentences_of_ours_that_follow_from_other_settings_are_no_changes() -> None:

@@ -37,7 +37,7 @@ PARADIGMS: Mapping[str, tuple[str, int | None]] = {
 #: Sampling settings that a call may have, under the same names here and there.
 _SAMPLING = ("temperature", "top_p", "max_tokens", "seed", "stop", "frequency_penalty", "presence_penalty")
 #: those that are settings of chat models; others are further fields of a request
-_SETTINGS = ("temperature", "max_tokens", "seed")
+_SETTINGS = ("temperature", "max_tokens")
 #: A reply that cannot be read is asked for again without end.
 _WITHOUT_END = 1000
 
@@ -311,7 +311,6 @@ def _preset(protocol: NotebookProtocol, levels: Sequence[LevelProtocol]) -> dict
         "history": "extracted",
         "extraction": "first_character",
         "reask": first.reask,
-        "reask_question": False,
         **{name: value for name, value in protocol.sampling.items() if name in _SETTINGS},
     }
     if further := {name: value for name, value in protocol.sampling.items() if name not in _SETTINGS}:

@@ -10,19 +10,20 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-from chat_servers import Answer, Request, Tap, listening, real_cache, recording
+from chat_servers import Answer, Request, Tap, listening, recording
 from chat_trials import brief, context, converse, hold
 from words_solver import solve
 
 from spanlab.agents.base import Response
 from spanlab.agents.chat import READER, ChatAgent, ChatSettings, Endpoint, EndpointError, RequestLimits
-from spanlab.agents.chat.servers.scripted import ScriptedServer, demonstration_rules
+from spanlab.agents.chat.scripted import ScriptedServer, completion, demonstration_rules
 from spanlab.agents.interruptions import Unobtainable
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Trial, compile_trial, load_paradigm
@@ -30,7 +31,8 @@ from spanlab.sessions.record.session_files import read_transcript, replies_by_tr
 from spanlab.sessions.record.writer import Recorder, TrialJournal
 
 KEY = "sk-" + "test" * 3 + "-1234567890"
-HEADER = "X-Fakellm-Conversation-Id"
+HEADER = "X-Conversation-Id"
+NAMED: dict[str, Any] = {"extra_headers": {HEADER: "$CONVERSATION"}}
 VSR, SFR = load_paradigm("vsr"), load_paradigm("sfr")
 TRIAL = compile_trial(VSR, {"list_length": 3}, seed=5, generator="corrected")
 RIGHT = [
@@ -40,12 +42,11 @@ RIGHT = [
 ]
 
 
-def _rules() -> Iterator[dict[str, Any]]:
+def _behaviour() -> Iterator[tuple[tuple[str, int | None], dict[str, Any]]]:
     """The behaviour of each pretended model. Turns count the requests of one conversation."""
 
-    def rule(model: str, turn: int | None = None, **respond: Any) -> dict[str, Any]:
-        when: dict[str, Any] = {"model_matches": model} if turn is None else {"model_matches": model, "turn": turn}
-        return {"name": f"{model} {turn}", "when": when, "respond": respond}
+    def rule(model: str, turn: int | None = None, **respond: Any) -> tuple[tuple[str, int | None], dict[str, Any]]:
+        return (model, turn), respond
 
     for turn, reply in enumerate(RIGHT, start=1):
         yield rule("right", turn, content=reply)
@@ -66,12 +67,31 @@ def _rules() -> Iterator[dict[str, Any]]:
     yield rule("overrun", status=429, error=f"Rate limit reached for key {KEY}")
     yield rule("down", status=503, error="maintenance")
     yield rule("short", status=400, error="This model's maximum context length is 4096 tokens.")
-    yield from demonstration_rules(lengths=(4,))
+
+
+class Pretending(ScriptedServer):
+    """The scripted server, with models that are wordy, busy or down."""
+
+    def __init__(self) -> None:
+        super().__init__(demonstration_rules(lengths=(4,)))
+        self._behaviour = dict(_behaviour())
+        self._turns: Counter[str] = Counter()
+
+    def answer(self, asked: Mapping[str, Any], headers: Mapping[str, str]) -> tuple[int, Mapping[str, Any]]:
+        conversation = headers.get(HEADER) or json.dumps(asked["messages"][:2])
+        self._turns[conversation] += 1
+        for turn in (None, self._turns[conversation]):
+            respond = self._behaviour.get((asked["model"], turn))
+            if respond is not None and "status" in respond:
+                return respond["status"], {"error": {"message": respond["error"], "type": "mock", "code": None}}
+            if respond is not None:
+                return 200, completion(asked, respond["content"])
+        return super().answer(asked, headers)
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer(list(_rules()), cache=real_cache()) as running:
+    with Pretending() as running:
         yield running
 
 
@@ -93,7 +113,7 @@ def _agent(tap: Tap, model: str, **settings: Any) -> ChatAgent:
     }
     return ChatAgent(
         model,
-        ChatSettings(**{"conversation_header": HEADER, **settings}),
+        ChatSettings(**{**NAMED, **settings}),
         Endpoint(tap.base_url),
         RequestLimits(**care),
     )
@@ -151,13 +171,13 @@ def test_each_trial_is_one_conversation(tap: Tap) -> None:
     _run(_agent(tap, "right"))
     names = [request.headers[HEADER.lower()] for request in tap.requests]
     assert [len(set(names[:3])), len(set(names[3:])), len(set(names))] == [1, 1, 2]
-    _run(_agent(tap, "stubborn", conversation_header=None), questions=1)
+    _run(_agent(tap, "stubborn", extra_headers={}), questions=1)
     assert HEADER.lower() not in tap.requests[-1].headers
 
 
 def test_sampling_settings_are_sent_when_they_are_set(tap: Tap) -> None:
     _run(
-        _agent(tap, "right", temperature=0, extra_body={"top_p": 0.5}, max_tokens=7, seed=11),
+        _agent(tap, "right", temperature=0, extra_body={"top_p": 0.5, "seed": 11}, max_tokens=7),
         questions=1,
     )
     sent = tap.requests[0].body
@@ -220,7 +240,10 @@ def test_thoughts_in_a_reply_are_taken_out_and_kept_in_the_record(tap: Tap) -> N
 def test_an_answer_and_its_account(tap: Tap) -> None:
     ticks = count()
     agent = ChatAgent(
-        "right", ChatSettings(conversation_header=HEADER), Endpoint(tap.base_url), clock=lambda: next(ticks) * 0.25
+        "right",
+        ChatSettings(**NAMED),
+        Endpoint(tap.base_url),
+        clock=lambda: next(ticks) * 0.25,
     )
     answer = _run(agent, questions=1)[0]
     assert (answer.outcome, answer.rt_ms, answer.raw) == ("answered", None, RIGHT[0])
@@ -498,9 +521,9 @@ def test_a_server_on_this_machine_needs_no_key_and_gets_none_that_is_not_its_own
     tap: Tap, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", tap.base_url)
-    assert _right(_run(ChatAgent("right", ChatSettings(conversation_header=HEADER))))
+    assert _right(_run(ChatAgent("right", ChatSettings(**NAMED))))
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    agent = ChatAgent("right", ChatSettings(conversation_header=HEADER), Endpoint(tap.base_url, key_variable=None))
+    agent = ChatAgent("right", ChatSettings(**NAMED), Endpoint(tap.base_url, key_variable=None))
     assert _right(_run(agent))
     assert {request.headers["authorization"] for request in tap.requests} == {"Bearer none"}
 
@@ -514,7 +537,7 @@ def test_a_missing_client_says_what_to_install(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.slow
 def test_the_client_is_imported_only_when_it_is_used() -> None:
-    code = "import sys, spanlab.agents.chat, spanlab.agents.chat.servers.scripted; print('openai' in sys.modules)"
+    code = "import sys, spanlab.agents.chat, spanlab.agents.chat.scripted; print('openai' in sys.modules)"
     assert (
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
         == "False"

@@ -272,11 +272,10 @@ def test_no_practice_trial_and_no_example_has_a_list_of_the_sessions_own() -> No
 def test_what_practice_and_memory_take_is_foreseen(tmp_path: Path) -> None:
     from words_solver import solve
 
-    from spanlab.agents.chat.cost.estimate import counter_for, sent
+    from spanlab.agents.chat.cost.estimate import sent
     from spanlab.agents.chat.messages import Message, Text
     from spanlab.sessions.run import SessionOutlook, estimate_session
 
-    counter = counter_for("m")
     for settings in (
         {"practice": "feedback"},
         {"practice": "feedback", "conversation": "session", "examples": 1},
@@ -287,8 +286,7 @@ def test_what_practice_and_memory_take_is_foreseen(tmp_path: Path) -> None:
         foreseen = estimate_session(agent, SessionOutlook(agent, CD, FEW, Wanted(seed=4)), said.append)["estimate"]
         _, asked = take(tmp_path / str(len(settings)), CD, FEW, lambda messages: solve(messages[-1:]), settings)
         taken = sum(
-            sent([Message(message["role"], (Text(words(message)),)) for message in messages], counter)[0]
-            for messages in asked
+            sent([Message(message["role"], (Text(words(message)),)) for message in messages])[0] for messages in asked
         )
         assert foreseen["requests"] == len(asked)
         assert foreseen["prompt_tokens"] == pytest.approx(taken, rel=0.05)

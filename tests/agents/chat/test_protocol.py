@@ -130,8 +130,8 @@ def reply(request: Request, number: int) -> str:
         ({}, "3\nBecause the third one fits.\nSo it is 3."),
         ({"history": "extracted"}, "3"),
         ({"reasoning": "after"}, "3\nBecause the third one fits.\nSo it is 3."),
-        ({"reasoning": "after", "reasoning_history": "cut"}, "3"),
-        ({"reasoning": "before", "reasoning_history": "cut"}, "So it is 3."),
+        ({"reasoning": "after", "history": "without_reasons"}, "3"),
+        ({"reasoning": "before", "history": "without_reasons"}, "So it is 3."),
         ({"reasoning": "before", "history": "extracted"}, "3"),
     ],
 )
@@ -196,7 +196,7 @@ def test_constrained_answers_and_probabilities_are_asked_for_when_they_are_wante
     requests, _ = hold(TRIAL, VSR, settings(), lambda *_: "1")
     assert requests[0].options == {}
     requests, answers = hold(
-        TRIAL, VSR, settings(constrained="json", seed=3, temperature=0), lambda *_: '{"answer": "4"}'
+        TRIAL, VSR, settings(constrained="json", extra_body={"seed": 3}, temperature=0), lambda *_: '{"answer": "4"}'
     )
     assert {"seed", "temperature", "response_format"} == set(requests[0].options)
     assert requests[0].options["response_format"]["type"] == "json_schema"
@@ -263,9 +263,8 @@ def test_own_work_grows_with_a_conversation_and_not_with_its_square(monkeypatch:
     replies=st.lists(st.text(max_size=30), min_size=9, max_size=9),
     delivery=st.sampled_from(["merged", "separate", "acknowledged"]),
     role=st.sampled_from(["system", "developer", "user"]),
-    history=st.sampled_from(["full", "extracted"]),
+    history=st.sampled_from(["full", "without_reasons", "extracted"]),
     reasoning=st.sampled_from(["none", "after", "before"]),
-    reasoning_history=st.sampled_from(["kept", "cut"]),
     wording=st.sampled_from(["full", "bare"]),
 )
 @pytest.mark.slow

@@ -16,11 +16,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from chat_servers import Answer, Request, Stub, forwarding, listening, real_cache, stub
+from chat_servers import Answer, Request, Stub, forwarding, listening, stub
 from effort import HANGS_S
 
 from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, RequestLimits
-from spanlab.agents.chat.servers.scripted import LABEL, MODEL, ScriptedServer, demonstration_rules
+from spanlab.agents.chat.scripted import LABEL, MODEL, ScriptedServer, demonstration_rules
 from spanlab.agents.departures import paid_twice_at_most, refused
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import load_paradigm, plan_session
@@ -39,7 +39,7 @@ ASKS = sum(planned.levels["list_length"] for planned in PLAN)
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer(demonstration_rules(lengths=()), cache=real_cache()) as running:
+    with ScriptedServer(demonstration_rules(lengths=())) as running:
         yield running
 
 

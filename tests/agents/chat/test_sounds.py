@@ -22,8 +22,7 @@ from sound_paradigms import TONES, burst, write_tones
 
 from spanlab.agents.base import AgentOptions
 from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, RequestLimits
-from spanlab.agents.chat.cost.estimate import TOKENS_PER_SECOND, by_pieces
-from spanlab.agents.chat.cost.estimate import Counter as Tokens
+from spanlab.agents.chat.cost.estimate import TOKENS_PER_SECOND
 from spanlab.agents.chat.cost.estimate import sent as tokens_of
 from spanlab.agents.chat.messages import Message, Sound
 from spanlab.core.errors import SpanLabError
@@ -206,7 +205,6 @@ async def _set_up(agent: ChatAgent) -> None:
 
 
 def test_a_second_of_sound_is_reckoned_with() -> None:
-    counter = Tokens(by_pieces, "pieces")
-    silent, _ = tokens_of([Message("user", ())], counter)
-    tokens, _ = tokens_of([Message("user", (Sound(b"", 2000, 1),))], counter)
+    silent, _ = tokens_of([Message("user", ())])
+    tokens, _ = tokens_of([Message("user", (Sound(b"", 2000, 1),))])
     assert tokens - silent == 2 * TOKENS_PER_SECOND

@@ -51,7 +51,7 @@ def saying(text: Callable[[Request], str] | str, **message: Any) -> Iterator[Tap
 def _agent(url: str, **settings: Any) -> ChatAgent:
     return ChatAgent(
         "m",
-        ChatSettings.read({"conversation_header": "x-talk", **settings}),
+        ChatSettings.read({"extra_headers": {"x-talk": "$CONVERSATION"}, **settings}),
         Endpoint(url, None),
         RequestLimits(max_retries=0, concurrency=2),
     )
@@ -133,7 +133,7 @@ def test_a_conversation_is_retold_to_the_letter_and_to_the_pixel(paradigm: str, 
         {"delivery": "acknowledged"},
         {"history": "extracted", "view": "words"},
         {"reask": 2},
-        {"reasoning": "after", "reasoning_history": "cut"},
+        {"reasoning": "after", "history": "without_reasons"},
         {"preamble": "", "view": "image", "image_px": 200},
     ],
     ids=lambda settings: ",".join(f"{name}={value}" for name, value in settings.items()),

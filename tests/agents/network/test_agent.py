@@ -27,7 +27,7 @@ from spanlab.agents.network.inputs.data import make_pool  # noqa: E402
 from spanlab.agents.network.inputs.frames import NetworkFrames  # noqa: E402
 from spanlab.agents.network.models import ARCHITECTURES, build  # noqa: E402
 from spanlab.agents.network.settings import Task, task_seen_in  # noqa: E402
-from spanlab.agents.network.training.evaluation import evaluate, mean_accuracy  # noqa: E402
+from spanlab.agents.network.training.evaluation import examine, mean_accuracy  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402
 from spanlab.paradigms import Paradigm, Percept, Trial, compile_trial, list_paradigms, load_paradigm, random_vectors  # noqa: E402
 from spanlab.stimuli.render.fast.batch import network_frames  # noqa: E402
@@ -264,9 +264,14 @@ def test_the_shipped_network_is_small_and_comes_with_its_papers() -> None:
     assert checkpoint.bytes < 10_000_000
     file = locate("laptop")
     assert checkpoint.trained is not None
-    assert read_config(file.with_suffix(".yaml")).hash == checkpoint.trained.config
+    start, *_, end = map(json.loads, file.with_suffix(".log.jsonl").read_text(encoding="utf-8").splitlines())
+    assert start["config_hash"] == checkpoint.trained.config
+    config = read_config(file.with_suffix(".yaml")).model_dump(mode="json")
+    tasks = [
+        {key: task[key] for key in own} for task, own in zip(start["config"]["tasks"], config["tasks"], strict=True)
+    ]
+    assert {**{key: start["config"][key] for key in config}, "tasks": tasks} == config, "the config made this network"
     assert checkpoint.sha256 in file.with_suffix(".md").read_text(encoding="utf-8")
-    end = json.loads(file.with_suffix(".log.jsonl").read_text(encoding="utf-8").splitlines()[-1])
     assert (end["event"], end["checkpoint_sha256"]) == ("end", checkpoint.sha256)
 
 
@@ -281,7 +286,7 @@ def test_the_shipped_network_beats_the_best_blind_guess(name: str, margin: float
     store = NetworkFrames()
     training = make_pool(paradigm, store, "train", 77, 400, {}, "corrected")
     held_out = make_pool(paradigm, store, "test", 77, 200, {}, "corrected")
-    rows = evaluate(NetworkAgent("laptop").network, held_out, training)
+    rows = examine(NetworkAgent("laptop").network, held_out, training).rows
     blind = float(np.mean([row.blind for row in rows]))
     assert mean_accuracy(rows) > blind + margin
 

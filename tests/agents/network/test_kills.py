@@ -19,7 +19,7 @@ torch = pytest.importorskip("torch")
 from network_runs import TINY, config, weights  # noqa: E402
 
 from spanlab.agents.network import TrainingConfig  # noqa: E402
-from spanlab.agents.network.training.train import train  # noqa: E402
+from spanlab.agents.network.training.run import train  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
@@ -35,7 +35,7 @@ PROGRAM = textwrap.dedent("""
     import json, os, signal, sys
     from pathlib import Path
     from spanlab.agents.network import TrainingConfig
-    from spanlab.agents.network.training.train import train
+    from spanlab.agents.network.training.run import train
     from spanlab.core.errors import SpanLabError
     if __name__ == "__main__":
         folder, resume = Path(sys.argv[2]), sys.argv[3] == "resume"

@@ -26,7 +26,7 @@ from spanlab.agents.network.inputs.data import make_pool  # noqa: E402
 from spanlab.agents.network.inputs.frames import NetworkFrames  # noqa: E402
 from spanlab.agents.network.models.memories import memory  # noqa: E402
 from spanlab.agents.network.models.noise import NoiseOptions, NoisyLstm, _mixed, _normal, add_noise  # noqa: E402
-from spanlab.agents.network.training.evaluation import evaluate, mean_accuracy  # noqa: E402
+from spanlab.agents.network.training.evaluation import examine, mean_accuracy  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402
 from spanlab.paradigms import load_paradigm  # noqa: E402
 from spanlab.sessions import find_sessions, read_session  # noqa: E402
@@ -81,7 +81,7 @@ def test_more_noise_leaves_less_and_less_at_higher_loads() -> None:
     network, found = load("laptop").network, {}
     for noise in (0.0, 0.25, 1.0):
         add_noise(network, noise)
-        rows = evaluate(network, pool)
+        rows = examine(network, pool).rows
         found[noise] = (mean_accuracy(rows), rows[0].accuracy - rows[1].accuracy)
     assert found[0.0][0] > found[0.25][0] + 0.15 > found[1.0][0] + 0.3
     assert found[0.25][1] > found[0.0][1] + 0.15, "the list of six suffers more than that of three"

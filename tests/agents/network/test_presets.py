@@ -13,10 +13,9 @@ from command_line import command_line, complaint
 torch = pytest.importorskip("torch")
 
 from spanlab.agents.network import NetworkAgent  # noqa: E402
-from spanlab.agents.network.training import curves  # noqa: E402
 from spanlab.agents.network.training import run as training_run  # noqa: E402
 from spanlab.agents.network.training.presets import config_named, presets, toy, with_recipe  # noqa: E402
-from spanlab.agents.network.training.train import train  # noqa: E402
+from spanlab.agents.network.training.run import train  # noqa: E402
 from spanlab.core import atomic_files  # noqa: E402
 from spanlab.paradigms import Paradigm, load_paradigm  # noqa: E402
 
@@ -44,7 +43,7 @@ def quickly(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"spanlab.agents.network.{module}.load_paradigm", read)
     monkeypatch.setattr(atomic_files.os, "fsync", lambda number: None)
     if name != "laptop":
-        monkeypatch.setattr(curves, "write", lambda log, figure: None)
+        monkeypatch.setattr("spanlab.agents.network.training.run.draw", lambda log, figure: None)
     if name not in ("laptop", "lstm-256"):
         monkeypatch.setattr(training_run, "write_state", lambda *parts: None)
 
@@ -109,10 +108,10 @@ def test_the_command_knows_presets_and_says_what_is_wrong(
     assert "what should be trained" in complaint(*run("train"))
     assert "--recipe is published or improved" in complaint(*run("train", "lstm-256", "--recipe", "best"))
     (tmp_path / "mine.yaml").write_text(
-        "name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nloss: publisht\nplateau: {faktor: 1}\n", encoding="utf-8"
+        "name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nloss: publisht\nrate: {paek: 1}\n", encoding="utf-8"
     )
     said = complaint(*run("train", "mine.yaml"))
     assert "mine.yaml:4" in said
     assert "loss" in said
     assert "mine.yaml:5" in said
-    assert "did you mean 'factor'" in said
+    assert "did you mean 'peak'" in said

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
-from network_runs import config, weights  # noqa: E402
+from network_runs import TINY, config, weights  # noqa: E402
 
 from spanlab.agents.network import model_settings  # noqa: E402
 from spanlab.agents.network.inputs.batches import assemble  # noqa: E402
@@ -26,11 +26,10 @@ from spanlab.agents.network.settings import task_seen_in  # noqa: E402
 from spanlab.agents.network.speedups import sight  # noqa: E402
 from spanlab.agents.network.speedups.patches import take_apart  # noqa: E402
 from spanlab.agents.network.speedups.sight import see_patches  # noqa: E402
-from spanlab.agents.network.training import curves  # noqa: E402
-from spanlab.agents.network.training.config import PlateauConfig  # noqa: E402
 from spanlab.agents.network.training.evaluation import examine  # noqa: E402
+from spanlab.agents.network.training.journal import draw  # noqa: E402
 from spanlab.agents.network.training.learning import JointLoss, Plateau, load, summed  # noqa: E402
-from spanlab.agents.network.training.train import train  # noqa: E402
+from spanlab.agents.network.training.run import train  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402
 from spanlab.paradigms import load_paradigm  # noqa: E402
 
@@ -48,7 +47,7 @@ SETS: list[tuple[str, dict[str, Any]]] = [
 @pytest.fixture(autouse=True)
 def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Curves are drawn by one run only, that of a fixture: they take longer than such a run."""
-    monkeypatch.setattr(curves, "write", lambda log, figure: None)
+    monkeypatch.setattr("spanlab.agents.network.training.run.draw", lambda log, figure: None)
 
 
 @pytest.fixture(scope="module")
@@ -189,7 +188,7 @@ def test_the_published_rate_falls_on_a_plateau() -> None:
     mine = Plateau(1e-4)
     for loss in losses:
         theirs.step(loss)
-        mine.validated(loss, PlateauConfig.model_validate({}))
+        mine.validated(loss)
         assert mine.rate == pytest.approx(optimizer.param_groups[0]["lr"], rel=1e-12)
     assert mine.rate < 0.7e-4
 
@@ -209,34 +208,10 @@ def test_trials_compiled_meanwhile_are_those_compiled_ahead(trained: Path, tmp_p
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("when", ["ahead", "meanwhile"])
-def test_trials_compiled_by_other_processes_are_the_same(trained: Path, tmp_path: Path, when: str) -> None:
-    train(config(compile=when, workers=2), out=tmp_path, progress=False)
+def test_trials_compiled_by_other_processes_are_the_same(trained: Path, tmp_path: Path) -> None:
+    train(config(compile="meanwhile", workers=2), out=tmp_path, progress=False)
     theirs = weights(trained)
     assert all(torch.equal(tensor, theirs[name]) for name, tensor in weights(tmp_path).items())
-
-
-def test_levels_that_are_held_out_are_tested_and_never_trained(tmp_path: Path) -> None:
-    tasks = [
-        {
-            "paradigm": "vsr",
-            "batch": 4,
-            "train_trials": 12,
-            "factors": {"list_length": [2, 3]},
-            "hold_out": {"list_length": 3},
-        }
-    ]
-    held = config(tasks=tasks, steps=2)
-    material = TrainingData(held)
-    material.prepare(lambda count: None)
-    assert [block.levels["list_length"] for block in material.pools["train"][0].blocks] == [2]
-    assert [block.levels["list_length"] for block in material.pools["validation"][0].blocks] == [2]
-    result = train(held, out=tmp_path, progress=False)
-    assert result is not None
-    assert [(row.levels["list_length"], row.held_out) for row in result.rows] == [(2, False), (3, True)]
-    assert "3 *" in (tmp_path / "tiny.md").read_text(encoding="utf-8")
-    with pytest.raises(SpanLabError, match="hold_out leaves no level of list_length"):
-        TrainingData(config(tasks=[{**tasks[0], "hold_out": {"list_length": [2, 3]}}]))
 
 
 @pytest.mark.slow
@@ -251,7 +226,9 @@ def test_one_can_train_on_many_and_test_on_one(tmp_path: Path) -> None:
 
 
 def test_few_trials_are_the_first_of_many() -> None:
-    few, many = (TrainingData(config(train_trials=count)) for count in (4, 12))
+    few, many = (
+        TrainingData(config(tasks=[{**task, "train_trials": count} for task in TINY["tasks"]])) for count in (4, 12)
+    )
     for material in (few, many):
         material.prepare(lambda count: None)
     for one, other in zip(few.pools["train"], many.pools["train"], strict=True):
@@ -279,12 +256,11 @@ def test_a_run_draws_its_curves(trained: Path) -> None:
     assert all(word in figure for word in ("all together", "vsr", "sfr", "accuracy", "loss", "validation"))
 
 
-def test_curves_of_a_long_run_are_thinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.undo()
+def test_curves_of_a_long_run_are_thinned(tmp_path: Path) -> None:
     lines = [
         json.dumps({"event": "train", "step": step, "loss": {"vsr": 1 / step}, "accuracy": {"vsr": 0.5}})
         for step in range(1, 3001)
     ]
     (tmp_path / "long.log.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    curves.write(tmp_path / "long.log.jsonl", tmp_path / "long.svg")
+    draw(tmp_path / "long.log.jsonl", tmp_path / "long.svg")
     assert (tmp_path / "long.svg").stat().st_size < 300_000

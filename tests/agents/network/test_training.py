@@ -21,14 +21,13 @@ from spanlab.agents.network.checkpoints_io.card import duration  # noqa: E402
 from spanlab.agents.network.inputs.batches import Ahead, assemble  # noqa: E402
 from spanlab.agents.network.inputs.data import Pool, indices_at, make_pool  # noqa: E402
 from spanlab.agents.network.inputs.frames import NetworkFrames  # noqa: E402
-from spanlab.agents.network.inputs.training_data import TrainingData  # noqa: E402
+from spanlab.agents.network.inputs.training_data import TrainingData, begin_process  # noqa: E402
 from spanlab.agents.network.models import build  # noqa: E402
 from spanlab.agents.network.settings import Task, model_settings  # noqa: E402
-from spanlab.agents.network.training import curves  # noqa: E402
 from spanlab.agents.network.training.evaluation import frequencies  # noqa: E402
-from spanlab.agents.network.training.learning import JointLoss, load  # noqa: E402
-from spanlab.agents.network.training.run import Run, begin  # noqa: E402
-from spanlab.agents.network.training.train import products_in, train, train_from_file  # noqa: E402
+from spanlab.agents.network.training.learning import JointLoss, load, pass_through  # noqa: E402
+from spanlab.agents.network.training.presets import config_named  # noqa: E402
+from spanlab.agents.network.training.run import Run, begin, products_in, train  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402
 from spanlab.paradigms import compile_trial, load_paradigm, plan_dataset  # noqa: E402
 
@@ -49,7 +48,7 @@ TINY: dict[str, Any] = {
     "tasks": [
         {"paradigm": "vsr", "batch": 4, "train_trials": 24, "factors": {"list_length": [2, 3]}},
         {"paradigm": "sfr", "batch": 4, "train_trials": 24, "factors": {"list_length": [1, 3]}},
-        {"paradigm": "smu", "batch": 4, "train_trials": 24, "factors": {"set_size": [1, 2]}, "from_step": 3},
+        {"paradigm": "smu", "batch": 4, "train_trials": 24, "factors": {"set_size": [1, 2]}},
     ],
     "rate": {"warmup": 3},
     "check": {"every": 4, "trials": 2, "test_trials": 4},
@@ -60,7 +59,7 @@ TINY: dict[str, Any] = {
 @pytest.fixture(autouse=True)
 def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Curves are drawn by one run only, that of a fixture: they take longer than such a run."""
-    monkeypatch.setattr(curves, "write", lambda log, figure: None)
+    monkeypatch.setattr("spanlab.agents.network.training.run.draw", lambda log, figure: None)
 
 
 def config(**changes: Any) -> TrainingConfig:
@@ -241,9 +240,9 @@ def test_a_network_learns_with_noise_in_its_memory_from_the_weights_of_one_witho
     )
     assert not torch.equal(with_noise, without)
     card = (tmp_path / "whole" / "noisy.md").read_text(encoding="utf-8")
-    assert "An LSTM with 64 units" in card
-    assert "normal noise with a standard deviation of 0.5 is added to the cell of every unit at each step" in card
-    assert "normal noise" not in (trained / "tiny.md").read_text(encoding="utf-8")
+    assert "architecture noisy_lstm with 64 units" in card
+    assert '"noise": 0.5' in card
+    assert '"noise"' not in (trained / "tiny.md").read_text(encoding="utf-8")
     with pytest.raises(SpanLabError, match="start_from: the network tiny has other sizes"):
         train(
             config(**begun, model={**TINY["model"], "architecture": "gru", "start": "orthogonal"}),
@@ -303,8 +302,8 @@ def test_networks_of_the_benchmark_can_be_trained(tmp_path: Path, architecture: 
         "reader.projection.weight",
     }
     card = (tmp_path / "tiny.md").read_text(encoding="utf-8")
-    assert "the four convolutional layers of the published benchmark networks" in card
-    assert "one linear head per task (the tasks of a family share one)" in card
+    assert '`encoder: "worm"`' in card
+    assert "2 linear heads answer in 3 tasks" in card
 
 
 def test_splits_never_share_a_trial_seed() -> None:
@@ -366,7 +365,7 @@ def test_a_loss_over_phases_is_the_mean_of_the_means_of_phases(spans: tuple[Pool
     rows, frames = pool.take(np.arange(8)), pool.store.frames()
     batch = load(assemble([(0, rows, frames)], by_phase=[0]), torch.device("cpu"))
     learner = JointLoss(network, ["classes"], [1.0])
-    hidden, seen = learner.pass_through(batch)
+    hidden, seen = pass_through(network, batch)
     task, places, targets, _ = batch.wanted[0][0]
     each = torch.nn.functional.cross_entropy(
         network.answer(hidden[places], seen.rows(places), task), targets, reduction="none"
@@ -539,7 +538,7 @@ def test_a_run_with_another_config_or_a_damaged_state_is_not_resumed(trained: Pa
 
 def test_problems_of_a_run_are_sentences(trained: Path, tmp_path: Path) -> None:
     with pytest.raises(SpanLabError, match="there is no training config at"):
-        train_from_file(tmp_path / "none.yaml")
+        config_named(tmp_path / "none.yaml")
     with pytest.raises(SpanLabError, match="already holds a training run"):
         train(config(), out=trained, progress=False)
     with pytest.raises(SpanLabError, match="another config"):
@@ -577,24 +576,11 @@ def test_training_in_single_precision_does_not_round_convolutions(
     assert seen == [False]
 
 
-def test_a_batch_goes_through_fabric_in_mixed_precision(spans: tuple[Pool, Any]) -> None:
-    """Fabric goes through what a module is called with then; on a GPU this is what ``precision:
-    bf16`` does."""
-    fabric = pytest.importorskip("lightning_fabric").Fabric(accelerator="cpu", devices=1, precision="bf16-mixed")
-    pool, network = spans
-    batch = load(assemble([(0, pool.take(np.arange(8)), pool.store.frames())]), torch.device("cpu"))
-    whole = JointLoss(network, ["classes"], [1.0])(batch)[0].detach()
-    with torch.backends.mkldnn.flags(enabled=False):  # it has no such LSTM on every processor
-        mixed = fabric.setup(JointLoss(network, ["classes"], [1.0]))(batch)[0].detach()
-    assert mixed != whole
-    torch.testing.assert_close(mixed, whole, rtol=0.02, atol=0)
-
-
 @pytest.mark.slow
 def test_ctrl_c_is_left_to_the_process_that_trains() -> None:
     """It goes to all processes of a program; a helper that it ended while it waited for work would
     keep this one waiting for ever."""
-    with Ahead(signal.getsignal, processes=1) as handlers:
+    with Ahead(signal.getsignal, 1, begin_process, (config(),)) as handlers:
         assert handlers.get(signal.SIGINT, signal.SIGINT + 1) == signal.SIG_IGN
         assert signal.getsignal(signal.SIGINT) != signal.SIG_IGN
 

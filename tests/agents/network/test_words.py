@@ -19,8 +19,7 @@ torch = pytest.importorskip("torch")
 from spanlab.agents.base import TrialContext  # noqa: E402
 from spanlab.agents.network import NetworkAgent, TrainingConfig  # noqa: E402
 from spanlab.agents.network.checkpoints_io.checkpoint import load  # noqa: E402
-from spanlab.agents.network.training import curves  # noqa: E402
-from spanlab.agents.network.training.train import train  # noqa: E402
+from spanlab.agents.network.training.run import train  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402
 from spanlab.paradigms import compile_trial, load_paradigm, random_vectors, read_vectors  # noqa: E402
 from spanlab.paradigms.samplers.nouns import nouns  # noqa: E402
@@ -49,7 +48,7 @@ TINY: dict[str, Any] = {
 @pytest.fixture(autouse=True)
 def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Curves are drawn by one run only, that of a fixture: they take longer than such a run."""
-    monkeypatch.setattr(curves, "write", lambda log, figure: None)
+    monkeypatch.setattr("spanlab.agents.network.training.run.draw", lambda log, figure: None)
 
 
 def tiny(folder: Path, resume: bool = False, stop_after: int | None = None, **changes: Any) -> Any:
@@ -192,7 +191,7 @@ def test_problems_of_vectors_are_sentences(file: Path, tmp_path: Path) -> None:
         ({"vectors": 7, "tasks": vsr}, "none of its paradigms has words for networks; leave out 'vectors'"),
         (
             {"tasks": [*TINY["tasks"], {"paradigm": str(wrong)}]},
-            "wrong gives frames in the task 'lsr', another paradigm vectors",
+            "wrong has frames and .* for the task 'lsr', another paradigm vectors",
         ),
     ]
     for number, (changes, said) in enumerate(cases):

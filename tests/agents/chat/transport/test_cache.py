@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, RequestLimits
 from spanlab.agents.chat.messages import Message, Reply, Request, Text
-from spanlab.agents.chat.transport.cache import ReplyCache
 from spanlab.agents.chat.transport.client import Client
 from spanlab.agents.chat.transport.departure import Fault
+from spanlab.agents.chat.transport.paid_replies import ReplyCache
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign

@@ -15,9 +15,9 @@ from chat_servers import Request as Heard
 
 from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, EndpointError, RequestLimits
 from spanlab.agents.chat.messages import Message, Reply, Request, Text
-from spanlab.agents.chat.transport.cache import ReplyCache
 from spanlab.agents.chat.transport.client import Client
 from spanlab.agents.chat.transport.departure import Fault
+from spanlab.agents.chat.transport.paid_replies import ReplyCache
 from spanlab.agents.chat.transport.replies import NoReplyError, read_reply
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign

@@ -20,8 +20,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from ....core.errors import SpanLabError
-from ..transport.endpoint import Endpoint
+from spanlab.agents.chat import Endpoint
+from spanlab.core.errors import SpanLabError
 
 #: Serves until its standard input closes, so that it never outlives the program that started it,
 #: however that ends.
