@@ -101,9 +101,9 @@ class Runner:
         reported."""
         session, event = self.session, Resumed(event="resumed")
         if lines:
-            from ..agents.departures import paid_twice_at_most
+            from ..agents.departures import in_vain
 
-            event["paid_twice_at_most"] = paid_twice_at_most(lines)
+            event["paid_twice_at_most"] = in_vain(lines).count
         note_changes(self.agent, self._changed, event, lambda what: self.say(f"{session.name} goes on with {what}"))
         event["at"] = self.now()
         return event

@@ -459,13 +459,14 @@ def _interface(views: Sequence[NetworkView], logits: Logits | None, frames: Mapp
             "networks cannot take this paradigm: it has no 'network' section that says its task and head; add one to"
             " the file"
         )
-    if logits is None:
-        logits = range(max(2, *(view.head for view in views)))
+    wanted: Any = range(max(2, *(view.head for view in views))) if logits is None else logits
     try:
         if isinstance(logits, str):
             first, _, last = logits.partition("-")
-            logits = range(int(first), int(last) + 1)
-        read = [index(number) for number in logits]
+            wanted = range(int(first), int(last) + 1)
+        read = [index(number) for number in wanted]
+        if not read:
+            raise ValueError("there are none")
     except (TypeError, ValueError):
         raise SpanLabError(f"logits: expected a list of numbers, or from-to such as 0-8; found {logits!r}") from None
     interface, problems = validated(Interface, {"frames": dict(frames or {}), "logits": read})

@@ -15,7 +15,7 @@ from effort import at_most
 from session_tools import Saying, SayingEpisode, start, take
 
 from spanlab.agents.base import Response, TrialContext
-from spanlab.agents.departures import paid_twice_at_most
+from spanlab.agents.departures import in_vain
 from spanlab.agents.oracles import Chance
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Percept, Truth, load_paradigm
@@ -126,7 +126,7 @@ def test_whoever_waits_at_the_same_time_waits_for_the_same_writing(
     assert len(synced) < 50
     lines = read_transcript(tmp_path)
     assert [line["request"] for line in lines if "reply" in line] == [str(number) for number in range(200)]
-    assert paid_twice_at_most(lines) == 0
+    assert in_vain(lines).count == 0
 
 
 def test_requests_without_a_reply_are_counted_per_attempt(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_requests_without_a_reply_are_counted_per_attempt(tmp_path: Path) -> Non
                     )
                 )
     recorder.finish()
-    assert paid_twice_at_most(read_transcript(tmp_path)) == 2
+    assert in_vain(read_transcript(tmp_path)).count == 2
 
 
 def test_a_disk_that_fails_is_told_to_tasks_that_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

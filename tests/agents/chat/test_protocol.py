@@ -219,7 +219,7 @@ def test_every_setting_that_shapes_a_reply_is_part_of_what_identifies_a_request(
             identity(**{name: value})
             for name, value in [
                 ("temperature", 0),
-                ("seed", 1),
+                ("extra_body", {"seed": 1}),
                 ("view", "image"),
                 ("preamble", "Hello."),
                 ("instructions_as", "user"),

@@ -21,7 +21,7 @@ from effort import HANGS_S
 
 from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, RequestLimits
 from spanlab.agents.chat.scripted import LABEL, MODEL, ScriptedServer, demonstration_rules
-from spanlab.agents.departures import paid_twice_at_most, refused
+from spanlab.agents.departures import in_vain, refused
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
@@ -204,7 +204,7 @@ def _kills(tmp_path: Path, blocks: int, concurrency: int, moments: Sequence[int]
     lines = read_transcript(folder)
     kept = [(line["trial"], line["ask"]) for line in lines if "reply" in line]
     assert len(kept) == len(set(kept)) == 24 * blocks, "every reply once"
-    assert answered - 24 * blocks <= paid_twice_at_most(lines) <= killed * concurrency, (
+    assert answered - 24 * blocks <= in_vain(lines).count <= killed * concurrency, (
         "only requests in flight were repeated, and all of them are counted"
     )
 
@@ -232,7 +232,7 @@ def test_the_end_of_a_program_or_of_its_terminal_is_as_ctrl_c(tmp_path: Path, nu
         assert process.returncode == 130
         (folder,) = find_sessions([tmp_path / "stopped"])
         lines = read_transcript(folder)
-        assert paid_twice_at_most(lines) == 0, "all that was under way is there"
+        assert in_vain(lines).count == 0, "all that was under way is there"
         assert sum("reply" in line for line in lines) == server.stats()["answered"]
     assert read_events(folder)[-1]["event"] == "interrupted"
 
@@ -251,7 +251,7 @@ def test_ctrl_c_finishes_what_is_under_way_and_a_second_one_stops_at_once(tmp_pa
         assert said == "finishing what is under way; Ctrl-C again stops at once\n"
         (folder,) = find_sessions([data])
         first = read_transcript(folder)
-        assert paid_twice_at_most(first) == 0, "all that was under way is there"
+        assert in_vain(first).count == 0, "all that was under way is there"
         assert sum("reply" in line for line in first) == server.stats()["answered"]
 
     with stub(answers=ANSWERS, delay_ms=1500) as server:
@@ -262,7 +262,7 @@ def test_ctrl_c_finishes_what_is_under_way_and_a_second_one_stops_at_once(tmp_pa
         process.send_signal(signal.SIGINT)
         assert process.communicate(timeout=HANGS_S)[1] == ""
         assert process.returncode == 130
-        assert paid_twice_at_most(read_transcript(folder)) <= 4
+        assert in_vain(read_transcript(folder)).count <= 4
         assert read_events(folder)[-1]["event"] == "interrupted"
     with stub(answers=ANSWERS) as server:
         Runner(reopen(folder), _nback_agent(server, 4)).run()
