@@ -28,8 +28,7 @@ from network import arithmetic, plain_loss
 from spanlab.agents.network.inputs.batches import TrainingBatch
 from spanlab.agents.network.training.config import TrainingConfig
 from spanlab.agents.network.training.presets import changed, config_named
-from spanlab.agents.network.training.run import Run
-from spanlab.agents.network.training.run import products_in
+from spanlab.agents.network.training.run import Run, products_in
 
 #: Trials of each data set in a step, as published and more.
 BATCHES = (10, 40, 160)
