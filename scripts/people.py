@@ -39,7 +39,7 @@ def means(study: Study, table: pd.DataFrame) -> pd.DataFrame:
         out["rt_ms"] = right.groupby(keys, observed=True)["rt_ms"].median()
     if "error" in items.columns:
         out["absolute_error"] = items["error"].abs().groupby([items[name] for name in keys]).mean()
-        fits = report_errors(score_table(table.assign(agent="people")), by=by, three=False)
+        fits = report_errors(score_table(table.assign(agent="people")), by=by)
         for name in ("two_p_guess", "two_sd"):
             fits[name] = fits[name].astype(float)
         fits = fits.assign(participant=fits["participant"].astype(str)).set_index(keys)

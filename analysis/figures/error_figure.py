@@ -45,13 +45,11 @@ _POINTS = 181
 _USUAL = "set_size"
 _METHOD = (
     "Errors of answered questions, in degrees of the scale. Line: the mixture of a von Mises distribution about the"
-    f" right value and of uniform guesses (Zhang & Luck, 2008), by maximum likelihood, from {ENOUGH['two']} answers on."
-    f" The table also has the mixture with swaps (Bays, Catalao & Husain, 2009), from {ENOUGH['three']} answers on."
+    f" right value and of uniform guesses (Zhang & Luck, 2008), by maximum likelihood, from {ENOUGH} answers on."
 )
 _SHOWN = (
     *("n_items", "n_missing", "mean_error", "sd_error", "mean_absolute_error"),
-    *("two_p_guess", "two_p_guess_low", "two_p_guess_high", "two_sd", "two_sd_low", "two_sd_high"),
-    *("three_p_guess", "three_p_swap", "three_p_swap_low", "three_p_swap_high", "three_sd", "note"),
+    *("two_p_guess", "two_p_guess_low", "two_p_guess_high", "two_sd", "two_sd_low", "two_sd_high", "note"),
 )
 
 
@@ -92,8 +90,6 @@ def compute_errors(data: Data, wish: Wish) -> ComputedErrors:
             f"{len(unfitted)} of {plural(len(each), 'distribution')} {'has' if len(unfitted) == 1 else 'have'} no fit:"
             f" {why}."
         )
-    if int((each["note"].ne("") & each["two_sd"].notna()).sum()):
-        notes.append("The table says what else was not fitted, and why.")
     return ComputedErrors(
         title=title,
         caption=below,
@@ -165,7 +161,7 @@ ERROR_DISTRIBUTION = FigureDeclaration(
     compute_errors,
     _unscaled,
     _lacking,
-    line="errors on a continuous scale, with the fitted mixture of memory and guessing (and swaps, in the table)",
+    line="errors on a continuous scale, with the fitted mixture of memory and guessing",
     answers="items",
     expected=("continuous_colour", "continuous_orientation"),
     by=True,

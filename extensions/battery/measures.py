@@ -149,7 +149,7 @@ def _precision(rows: Rows) -> float:
 
 
 def _guesses(rows: Rows) -> float:
-    return float(fit_mixture(_errors(rows)).weights[-1])
+    return float(fit_mixture(_errors(rows)).p_guess)
 
 
 ACCURACY = (

@@ -14,7 +14,6 @@ from scipy.optimize import root_scalar
 from scipy.special import i0, ive, roots_legendre
 from scipy.stats import gamma, norm, vonmises
 
-from spanlab.analysis.stats.mixture import fit_mixture
 from spanlab.analysis.stats.signal_detection import detection
 from spanlab.extensions.fitting.likelihood import Likelihood, Space, fit
 from spanlab.extensions.fitting.markers import MovingMarkers
@@ -236,15 +235,6 @@ def test_thresholds() -> None:
     )
     found = np.exp(model.log_likelihood({"known": 0.6, "guess": 0.3}, trials))
     np.testing.assert_allclose(found, [0.6 + 0.4 * 0.3, 0.4 * 0.7, 0.4 * 0.3, 0.6 + 0.4 * 0.7], atol=1e-9)
-
-
-def test_swaps_at_one_set_size_are_the_three_components_of_bays() -> None:
-    trials, *_ = drawn(models_named("slots+swaps")[0], "report", 300, 0.0)
-    trials = trials.take(np.flatnonzero(trials.load == 3))
-    here = fit(models_named("slots+swaps")[0], trials)
-    there = fit_mixture(trials.answer, trials.answer[:, None] - trials.beside["others"][:, :2])
-    assert here.log_likelihood == pytest.approx(there.log_likelihood, abs=1e-3)
-    assert there.kappa == pytest.approx(kappa_with_sd(here.values["sd"]), rel=0.01)
 
 
 def order_by_hand(name: str, p: Numbers, trials: Trials, row: int) -> float:

@@ -222,7 +222,7 @@ def test_people_who_guess_are_in_the_mean_of_mixtures() -> None:
             }
             for at, error in enumerate(errors)
         ]
-    each = report_errors(score_table(pd.DataFrame(rows)), three=False)
+    each = report_errors(score_table(pd.DataFrame(rows)))
     assert each["two_p_guess"].tolist()[3] == 1.0
     (mean,) = errors_over_people(each).to_dict("records")
     assert mean["two_p_guess"] == pytest.approx(each["two_p_guess"].mean())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 
@@ -10,14 +9,13 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
 
-from spanlab.analysis.stats.mixture import _KAPPA_RANGE, kappa_to_sd
+from spanlab.analysis.stats.mixture import kappa_to_sd
 
 
 def simulate_answers(
     model: Sequence[float],
     sd: float,
     targets: np.ndarray,
-    others: np.ndarray | None,
     random: np.random.RandomState,
     period: float = 2 * math.pi,
 ) -> np.ndarray:
@@ -25,22 +23,17 @@ def simulate_answers(
 
     Parameters
     ----------
-    model : weights of the target, of swaps (where there are three) and of guesses
+    model : weights of the target and of guesses
     sd : circular standard deviation, on the scale of ``period``
-    targets, others : values on that scale, ``others`` with a row for each target
+    targets : values on that scale
     """
     factor = 2 * math.pi / period
-    kappa = brentq(lambda kappa: kappa_to_sd(kappa) - sd * factor, *_KAPPA_RANGE)
+    kappa = brentq(lambda kappa: kappa_to_sd(kappa) - sd * factor, 0.05, 10_000.0)
     assert isinstance(kappa, float)
     count = len(targets)
-    kinds = random.choice(len(model), size=count, p=np.asarray(model) / sum(model))
+    guessed = random.random_sample(count) < model[-1] / sum(model)
     noise = random.vonmises(0.0, kappa, count) / factor
-    answers = np.where(kinds == len(model) - 1, random.random_sample(count) * period, targets + noise)
-    if len(model) == 3:
-        assert others is not None
-        swapped = others[np.arange(count), random.randint(others.shape[1], size=count)] + noise
-        answers = np.where(kinds == 1, swapped, answers)
-    return answers % period
+    return np.where(guessed, random.random_sample(count) * period, targets + noise) % period
 
 
 def planted_table(
@@ -57,7 +50,7 @@ def planted_table(
 
     Parameters
     ----------
-    people : for each the weights of the target, of swaps (where there are three) and of guesses
+    people : for each the weights of the target and of guesses
     sds : circular standard deviation in degrees, by set size
     """
     random, rows = np.random.RandomState(seed), []
@@ -65,11 +58,9 @@ def planted_table(
         number = 0
         for size, sd in sds.items():
             targets = random.randint(period, size=trials).astype(float)
-            others = random.randint(period, size=(trials, size - 1)).astype(float)
-            swaps = weights if size > 1 or len(weights) == 2 else (weights[0] + weights[1], weights[2])
-            answers = np.round(simulate_answers(swaps, sd, targets, others, random, period)) % period
+            answers = np.round(simulate_answers(weights, sd, targets, random, period)) % period
             errors = period / 2 - (period / 2 - (answers - targets)) % period
-            for answer, target, error, other in zip(answers, targets, errors, others, strict=True):
+            for answer, target, error in zip(answers, targets, errors, strict=True):
                 number += 1
                 rows.append(
                     {
@@ -98,7 +89,6 @@ def planted_table(
                             "error": error,
                             "period": float(period),
                             "tolerance": 45.0,
-                            "non_targets": json.dumps([int(one) for one in other]),
                         },
                     }
                 )
