@@ -26,7 +26,7 @@ import pandas as pd
 from ..core.errors import SpanLabError
 from .data.coding import decoded
 from .data.exclusions import SELECTED
-from .data.numbers import decimals, number, p_value, with_sign
+from .data.numbers import decimals, p_value, with_sign
 from .data.scoring import Scored
 from .data.style import of_kinds
 from .data.unread import beside_shares, testable
@@ -84,7 +84,7 @@ RULES: Mapping[str, Rule] = {
         "differences from people",
     ),
     "effect": Rule(
-        "slope, difference of conditions, end of a list, items held",
+        "slope, difference of conditions, end of a list",
         "weighted sum of the means of cells",
         "Student's, with the variance of Bell & McCaffrey (2002); wider at the end that is further from 0 where shares"
         " are near 0 or 100 %",
@@ -184,26 +184,22 @@ class Claim:
         judged = margin.judge(self.of) if isinstance(self.of, Contrast | Apart) else None
         return "" if judged is None else verdict_in_words(judged, margin, from_0=from_0)
 
-    def words(self, margin: Margin | None = None, *, scale: float = 100, least: int = 0, signed: bool = True) -> str:
-        """The interval in words, and what it is not told from: ``+8 to +16: not distinguishable from
+    def words(self, margin: Margin | None = None) -> str:
+        """The interval in points, and what it is not told from: ``+8 to +16: not distinguishable from
         0``.
 
         Parameters
         ----------
         margin : within which differences count as none
-        scale : by which values are multiplied; shares become points
-        least : decimals at least
-        signed : whether numbers have a sign, and the claim is told from something
         """
-        low, high = (scale * end for end in self.interval_of_family)
-        say = with_sign if signed else number
-        digits = decimals(low, high, least)
+        low, high = (100 * end for end in self.interval_of_family)
+        digits = decimals(low, high)
         words = []
-        if signed and not self.told:
+        if not self.told:
             words.append("not distinguishable from " + ("guessing" if abs(self.null) > 1e-9 else "0"))
         if margin is not None and (verdict := self.verdict(margin, from_0=True)):
             words.append(verdict)
-        return f"{say(low, digits)} to {say(high, digits)}{': ' * bool(words)}{', '.join(words)}"
+        return f"{with_sign(low, digits)} to {with_sign(high, digits)}{': ' * bool(words)}{', '.join(words)}"
 
 
 def sizes_of_families(claims: Iterable[Claim]) -> Counter[str]:

@@ -52,7 +52,6 @@ class FigureOptions(Reading, total=False):
         bool,
         typer.Option("--title/--no-title", help="draw title and caption above the figure, or neither"),
     ]
-    letters: Annotated[bool, typer.Option("--letters", help="letters on panels: A, B, C ...")]
     dpi: Annotated[int, typer.Option("--dpi", help="dots per inch of .png; 300 when not given", metavar="N")]
 
 
@@ -194,7 +193,6 @@ def figure(
         options.get("width", ""),
         options.get("theme", "light"),
         options.get("title", True),
-        options.get("letters", False),
         options.get("dpi", 300),
     )
     read = loaded(data, people=people, **part(options, Reading))

@@ -22,9 +22,8 @@ from spanlab.analysis.effects.curves import primacy_recency
 from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.effects.trends import trends
 from spanlab.analysis.figures.effect_figure import ComputedEffect
-from spanlab.analysis.means.bootstrap import estimate
 from spanlab.analysis.means.cell_means import Cells, unit_means
-from spanlab.analysis.means.contrasts import Apart, Contrast, contrast, contrast_of
+from spanlab.analysis.means.contrasts import Apart, Contrast, contrast, contrast_of, estimate
 from spanlab.analysis.means.within_people import within_people
 from spanlab.analysis.report.effect_sentences import effect_claims
 from spanlab.analysis.stats.signal_detection import at_an_end, detection, without_interval

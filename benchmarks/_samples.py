@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.special import expit, ndtr, ndtri
-from scipy.stats import wilcoxon
 
 from spanlab.analysis.data.scoring import Scored
 from spanlab.analysis.effects.capacity import pashler_k
@@ -17,8 +16,8 @@ from spanlab.analysis.effects.reaction_times import fit as fit_times
 from spanlab.analysis.effects.reaction_times import limits as limits_of_times
 from spanlab.analysis.effects.reaction_times import over_people
 from spanlab.analysis.inference import against_guessing
-from spanlab.analysis.means.bootstrap import binomial_limits, estimate, estimate_pooled, share_limits
-from spanlab.analysis.means.contrasts import Contrast, contrast
+from spanlab.analysis.means.bootstrap import binomial_limits, estimate_pooled, share_limits
+from spanlab.analysis.means.contrasts import Contrast, contrast, estimate
 from spanlab.analysis.model_vs_human.differences import _difference as difference
 from spanlab.analysis.model_vs_human.scores import _scored_row as scored_row
 from spanlab.analysis.nback.cells import nback_cells
@@ -93,19 +92,6 @@ def slope(people: int, what: str) -> Once:
 def _around(found: Contrast, value: float) -> tuple[float, float, float]:
     low, high = found.ends()
     return low, value, high
-
-
-def omnibus(people: int) -> Once:
-    from scipy.stats import friedmanchisquare, kruskal
-
-    def once(random: Random) -> float:
-        if people:
-            own = expit(random.normal(0.5, 0.6, people))
-            return float(friedmanchisquare(*(random.binomial(20, own) / 20 for _ in range(4))).pvalue < 0.05)
-        values = [random.binomial(4, 0.6, 12) / 4 for _ in range(4)]
-        return float(kruskal(*values).pvalue < 0.05)
-
-    return once
 
 
 _ONCE: dict[str, Any] = {"conditions": 1, "over": "", "left_out": ""}
@@ -390,7 +376,7 @@ def switch_cost(people: int, many: int, cost: float) -> Once:
             ids = [np.arange(many), many + np.arange(many)]
         found = contrast(values, ids, np.array([1.0, -1.0]))
         told = {"held": within(*_around(found, cost)), "test": rejects(found.against(0.0)["p"])}
-        return told | ({"ranks": rejects(float(np.asarray(wilcoxon(values[0], values[1]))[1]))} if people else {})
+        return told
 
     return once
 

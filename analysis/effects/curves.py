@@ -292,19 +292,19 @@ def described(mean: Contrast, unit: str, told_apart: bool = True) -> dict[str, o
     """A mean as a row of a curve table."""
     low, high = mean.ends() if told_apart else (math.nan, math.nan)
     row: dict[str, object] = {"unit": unit, "n_units": mean.n, "mean": mean.value, "sem": mean.se}
-    interval, note = "t", ""
+    interval, note = "none", ""
     if not told_apart:
         row |= {"unit": "", "n_units": 1, "sem": math.nan}
-        interval, note = "none", "no trial numbers: no interval"
+        note = "no trial numbers: no interval"
     elif mean.n < 2:
-        interval, note = "none", f"one {unit}: no interval" if mean.n else ""
+        note = f"one {unit}: no interval" if mean.n else ""
     elif low != low:
-        interval, note = "none", f"no spread over {plural(mean.n, unit)}: no interval"
-    elif mean.share and not mean.se:
-        interval, note = "exact", f"all {plural(mean.n, unit)} at {mean.value:.0%}: exact limit"
+        note = f"no spread over {plural(mean.n, unit)}: no interval"
     else:
-        interval = "binomial" if 0 < mean.right < mean.n else "score" if mean.share else "t"
+        interval = mean.interval
         note = f"only {plural(mean.n, unit)}: rough interval" if mean.n < FEW else ""
+    if interval == "exact":
+        note = f"all {plural(mean.n, unit)} at {mean.value:.0%}: exact limit"
     return row | {"low": low, "high": high, "interval": interval, "note": note}
 
 

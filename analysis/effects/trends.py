@@ -2,9 +2,7 @@
 conditions (switch cost, mixing cost, conflict).
 
 Slopes and differences are weighted sums of the means of cells (:mod:`.contrasts`), tested
-two-tailed against the value that guessing would give. ``omnibus_p`` asks whether the conditions
-differ at all: Kruskal and Wallis's test over trials, Friedman's over people (or sessions) who have
-all conditions (Wilcoxon's for two).
+two-tailed against the value that guessing would give.
 """
 
 from __future__ import annotations
@@ -26,7 +24,6 @@ from ..means.bootstrap import LEVEL
 from ..means.cell_means import Cells
 from ..means.contrasts import Contrast, contrast_of
 from ..stats.equivalence import Margin, bayes_factor_of, judged
-from ..stats.ranks import friedman, kruskal
 from .effect import Effect
 from .sensitivity import RATES, Sensitivity
 
@@ -42,14 +39,11 @@ TREND_COLUMNS = (
     "df",
     "p",
     "bf10",
-    "omnibus_p",
     "unit",
     "n_units",
     "conditions",
     "note",
 )
-#: More units than this need no omnibus test of ranks: it would find any difference, however small.
-_RANKS = 1_000_000
 #: With fewer people than this, d' of unequal numbers of questions is not tested: of four, the t
 #: test rejects in 9 of 100 where there is nothing.
 _FEWEST_UNEQUAL = 8
@@ -82,12 +76,10 @@ def trends(
     rows = []
     for source in _found(effect, responses, paradigm):
         for key, line in source.lines().items():
-            overall = source.omnibus([*line.values()])
             for name, weight in _weights(effect, line).items():
                 numbers, weights = [line[place] for place in weight], np.array(list(weight.values()))
                 head = dict(zip([*WHO, *effect.panels], key, strict=True)) | {
                     "contrast": name,
-                    "omnibus_p": overall,
                     "conditions": len(line),
                 }
                 rows.append(head | source.row(numbers, weights, level))
@@ -141,7 +133,6 @@ def between_panels(
                     head = dict(zip(WHO, who, strict=True)) | {
                         "contrast": f"{what}, {names[0]} minus {names[1]}",
                         "conditions": len(both),
-                        "omnibus_p": math.nan,
                     }
                     rows.append(head | source.row(numbers, weights, level))
     return _judged(rows, [*WHO, *TREND_COLUMNS], margin)
@@ -192,9 +183,6 @@ class _Averages:
     def measured(self) -> str:
         return self.effect.measure
 
-    def omnibus(self, places: Sequence[Any]) -> float:
-        return _omnibus(self.cells, places)
-
     def row(self, places: Sequence[Any], weights: np.ndarray, level: float) -> dict[str, Any]:
         chance = self.cells.chance[list(places)]
         # where nobody says how far guessing gets, it is taken to get as far in all conditions
@@ -233,19 +221,12 @@ class _Detected(_Averages):
         return lines_of
 
     @override
-    def omnibus(self, places: Sequence[Any]) -> float:
-        if len(places) < 2 or self.cells.unit[places[0][0]] == "trial":
-            return math.nan
-        at = self._of.asked(self.cells, places)[0]
-        return _of_shared([self._of.each(self.cells, pair, self.measure, at) for pair in places])
-
-    @override
     def row(self, places: Sequence[Any], weights: np.ndarray, level: float) -> dict[str, Any]:
         weighted = self._of.weighted(self.cells, places, weights, self.measure, level=level)
         row = _row(weighted, 0.0, self.cells, [number for pair in places for number in pair])
         compared_at = "" if self.measure in RATES.values() else self._of.compared_at(self.cells, places)
         if compared_at and row["unit"] != "trial" and row["n_units"] < _FEWEST_UNEQUAL:
-            row |= dict.fromkeys(("se", "low", "high", "t", "df", "p", "bf10", "omnibus_p"), math.nan)
+            row |= dict.fromkeys(("se", "low", "high", "t", "df", "p", "bf10"), math.nan)
             row["tested"] = replace(row["tested"], se=math.nan)
             compared_at += f"; fewer than {_FEWEST_UNEQUAL} {row['unit']}s: no interval, no test"
         return row | {"note": "; ".join(filter(None, (row["note"], compared_at)))}
@@ -275,7 +256,7 @@ def _row(estimate: Contrast, guessing: float, cells: Cells, numbers: Sequence[in
     }
     row |= dict.fromkeys(("se", "low", "high", "t", "df", "p", "bf10"), math.nan)
     if unit == "trial" and not cells.told_apart[list(numbers)].all():
-        return row | {"unit": "", "omnibus_p": math.nan, "note": "no trial numbers: no interval, no test"}
+        return row | {"unit": "", "note": "no trial numbers: no interval, no test"}
     if not estimate.se > 0:
         why = f"no spread over {plural(estimate.n, unit)}"
         if estimate.lone:
@@ -293,40 +274,3 @@ def _row(estimate: Contrast, guessing: float, cells: Cells, numbers: Sequence[in
         row["bf10"] = bayes_factor_of(row["t"], estimate.sizes)
     row["low"], row["high"] = estimate.ends()
     return row | {"note": ""}
-
-
-def _omnibus(cells: Cells, numbers: Sequence[int]) -> float:
-    """Test whether conditions differ at all; NaN where that cannot be said."""
-    many = [int(cells.many[number].sum()) for number in numbers]
-    if len(many) < 2 or sum(many) > _RANKS or min(many) < 2 or not cells.told_apart[list(numbers)].all():
-        return math.nan
-    values = [cells.each(number) for number in numbers]
-    if len(np.unique(np.concatenate(values))) < 2:
-        return math.nan
-    shared = cells.ids[numbers[0]]
-    for number in numbers[1:]:
-        shared = np.intersect1d(shared, cells.ids[number])
-    if cells.unit[numbers[0]] == "trial":
-        # Positions of one list are answered in the same trials, and their ranks would not be
-        # independent.
-        return math.nan if len(shared) else kruskal(values)
-    return _of_shared([(cells.values[one], cells.ids[one]) for one in numbers])
-
-
-def _of_shared(samples: Sequence[tuple[np.ndarray, np.ndarray]]) -> float:
-    """Test whether conditions differ, from values and numbers of the units in each: by the units
-    that are in all of them."""
-    shared = samples[0][1]
-    for _, ids in samples[1:]:
-        shared = np.intersect1d(shared, ids)
-    if len(shared) < 3:
-        return math.nan
-    table = []
-    for values, ids in samples:
-        order = np.argsort(ids)
-        table.append(values[order[np.searchsorted(ids, shared, sorter=order)]])
-    if len(table) == 2:
-        from scipy.stats import wilcoxon  # takes half a second to import
-
-        return float(np.asarray(wilcoxon(*table))[1]) if np.any(table[0] != table[1]) else math.nan
-    return friedman(np.array(table))

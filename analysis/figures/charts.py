@@ -1,6 +1,6 @@
 """Charts, declared once in Vega-Lite: the same declaration is drawn by the browser (interactive,
 light and dark) and written into files. There heading and legend are set around it, as wide as a
-column of a journal, in a theme, with letters on its panels.
+column of a journal, in a theme.
 """
 
 from __future__ import annotations
@@ -44,9 +44,6 @@ SHAPES = {
     "wedge": "M0-4.5L-1.2 2.2H1.2Z",
     "stroke": "M-4.5-1.2H4.5V1.2H-4.5Z",
 }
-#: Names stand at the ends of lines in panels that are higher than this, in px, or twice as wide.
-_LEAST_NAMED = 140.0
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #: Widths of letters from the space to ~ in thousandths of the font size: those of Helvetica, which
 #: Arial and Liberation Sans share.
 _WIDTH_TABLE = """
@@ -69,14 +66,12 @@ class Sheet:
     width_mm : as wide as this, with text at its size; as wide as the chart comes out when not given
     theme : ``light`` or ``dark``
     heading : whether title and caption stand above the chart
-    letters : whether panels have letters
     dpi : dots per inch of pictures made of dots
     """
 
     width_mm: float | None = None
     theme: Literal["light", "dark"] = "light"
     heading: bool = True
-    letters: bool = False
     dpi: int = 300
 
 
@@ -88,7 +83,6 @@ def sheet_for(
     width: str = "",
     theme: str = "light",
     heading: bool = True,
-    letters: bool = False,
     dpi: int = 300,
     option: str = "--",
 ) -> Sheet:
@@ -112,10 +106,10 @@ def sheet_for(
         raise SpanLabError(f"{option}theme is {' or '.join(THEMES)}, not '{theme}'")
     if not 50 <= dpi <= 1200:
         raise SpanLabError(f"{option}dpi is between 50 and 1200, not {dpi}")
-    return Sheet(mm, theme, heading, letters, dpi)
+    return Sheet(mm, theme, heading, dpi)
 
 
-def _theme(ink: str, soft: str, faint: str, grid: str, background: str | None, paper: str) -> dict[str, Any]:
+def _theme(ink: str, soft: str, faint: str, grid: str, background: str | None) -> dict[str, Any]:
     text = {
         "labelColor": soft,
         "titleColor": soft,
@@ -167,7 +161,6 @@ def _theme(ink: str, soft: str, faint: str, grid: str, background: str | None, p
         "style": {
             "chance": {"color": soft},
             "soft": {"color": soft},
-            "halo": {"color": paper, "stroke": paper, "strokeWidth": 3, "strokeJoin": "round"},
         },
     }
 
@@ -176,9 +169,9 @@ def print_theme(agents: Sequence[Look], sheet: Sheet = PLAIN) -> dict[str, Any]:
     """The Vega-Lite configuration of files: dark on white, unless another theme is asked for."""
     dark = sheet.theme == "dark"
     theme = (
-        _theme("#eceef2", "#a9b0bc", "#4a515d", "#292d34", "#15171b", "#15171b")
+        _theme("#eceef2", "#a9b0bc", "#4a515d", "#292d34", "#15171b")
         if dark
-        else _theme("#1b1b1b", "#4a4a4a", "#b9b9b9", "#ececec", "#ffffff", "#ffffff")
+        else _theme("#1b1b1b", "#4a4a4a", "#b9b9b9", "#ececec", "#ffffff")
     )
     if all(_widest(look.label) <= theme["legend"]["labelLimit"] / theme["legend"]["labelFontSize"] for look in agents):
         theme["legend"] |= {"labelLimit": 0}
@@ -197,7 +190,7 @@ def _widest(label: str) -> float:
 def page_theme(agents: Sequence[Look]) -> dict[str, Any]:
     """The Vega-Lite configuration of a page: every colour is a CSS variable (``--ink``, ``--soft``,
     ``--faint``, ``--grid``, ``--agent-0`` ...)."""
-    variables = _theme("var(--ink)", "var(--soft)", "var(--faint)", "var(--grid)", None, "var(--paper)")
+    variables = _theme("var(--ink)", "var(--soft)", "var(--faint)", "var(--grid)", None)
     return variables | {"range": {"category": [f"var(--agent-{number})" for number in range(len(agents))]}}
 
 
@@ -316,7 +309,6 @@ def draw(spec: dict[str, Any], agents: Sequence[Look], sheet: Sheet = PLAIN) -> 
     theme = print_theme(agents, sheet)
     legend, title = legend_of(spec, agents), spec.get("title")
     chart = {key: value for key, value in (for_page(spec) if legend else spec).items() if key != "title"}
-    chart = lettered(chart) if sheet.letters else chart
     chart = in_dark(chart, agents) if sheet.theme == "dark" else chart
     if sheet.width_mm is None:
         return composed(_drawn(chart, agents, theme), title, legend, sheet, theme)
@@ -362,8 +354,7 @@ def save_as(spec: dict[str, Any], file: Path, agents: Sequence[Look] = (), sheet
         raise SpanLabError(f"figures are written as {', '.join(kinds)} or .html; found '{file.name}'")
     if file.suffix.lower() == ".html" and sheet != PLAIN:
         raise SpanLabError(
-            "--width, --theme, --no-title, --letters and --dpi are for .svg, .pdf and .png; a page follows its reader's"
-            " settings"
+            "--width, --theme, --no-title and --dpi are for .svg, .pdf and .png; a page follows its reader's settings"
         )
     drawn = (
         page(spec, agents).encode()
@@ -431,32 +422,6 @@ def wrapped(text: str, size: float, width: float) -> list[str]:
     return lines
 
 
-def lettered(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """A declaration whose panels have letters: A, B, C ..."""
-    if "facet" in spec:
-        names = {name: f"{_LETTERS[at % 26]}\u2002{name}" for at, name in enumerate(spec["facet"]["sort"])}
-        rows = [{**row, "panel": names.get(row.get("panel"), row.get("panel"))} for row in spec["data"]["values"]]
-        return {**spec, "facet": {**spec["facet"], "sort": list(names.values())}, "data": {"values": rows}}
-    if "concat" in spec:
-        panels = []
-        for at, panel in enumerate(spec["concat"]):
-            heading = panel.get("title") or {"text": "", "anchor": "start", "frame": "group"}
-            heading = (
-                heading if isinstance(heading, Mapping) else {"text": heading, "anchor": "start", "frame": "group"}
-            )
-            panels.append(
-                {
-                    **panel,
-                    "title": {
-                        **heading,
-                        "text": f"{_LETTERS[at % 26]}\u2002{str(heading.get('text', '')).strip()}".rstrip(),
-                    },
-                }
-            )
-        return {**spec, "concat": panels}
-    return dict(spec)
-
-
 def fitted(spec: Mapping[str, Any], width: float) -> dict[str, Any]:
     """A declaration whose panels fit side by side into ``width`` px: as many in a row as stay
     legible."""
@@ -470,7 +435,7 @@ def fitted(spec: Mapping[str, Any], width: float) -> dict[str, Any]:
         wide = min(300.0, (width - axis - gap * (columns - 1)) / columns)
         high = min(150.0, max(96.0, wide * 0.8))
         return {
-            **_named(spec, high > _LEAST_NAMED),
+            **spec,
             "columns": columns,
             "spec": {**spec["spec"], "width": wide, "height": high},
         }
@@ -484,15 +449,8 @@ def fitted(spec: Mapping[str, Any], width: float) -> dict[str, Any]:
         return {**spec, "concat": panels, "columns": columns, "spacing": {**spec.get("spacing", {}), "column": between}}
     if "layer" in spec or "mark" in spec:
         wide = width - axis
-        return {**_named(spec, wide > 2 * _LEAST_NAMED), "width": wide, "height": max(120.0, min(wide * 0.57, 300.0))}
+        return {**spec, "width": wide, "height": max(120.0, min(wide * 0.57, 300.0))}
     return dict(spec)
-
-
-def _named(spec: Mapping[str, Any], named: bool) -> dict[str, Any]:
-    """A declaration with names at the ends of lines where there is room for them; the legend below
-    has them in any case."""
-    params = [{**one, "value": named} if one.get("name") == "labels" else one for one in spec.get("params", ())]
-    return {**spec, "params": params} if params else dict(spec)
 
 
 def in_dark(spec: Mapping[str, Any], agents: Sequence[Look]) -> dict[str, Any]:

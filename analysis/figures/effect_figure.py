@@ -23,7 +23,7 @@ from ..means.contrasts import Contrast
 from ..means.within_people import of_each_person, within_people
 from ..stats.equivalence import PRIOR, margin_of
 from .charts import plain, title_lines
-from .curve_marks import PANEL, PROPORTIONS, curve_layers, curve_points, label_room, label_rows
+from .curve_marks import PROPORTIONS, CurveChart
 from .figure import BAR_LABELS, Bars, Computed, FigureDeclaration, Wish, chosen, lines, with_bars
 from .marked_answers import AnswersOf, MarkedAnswers, rows_with
 
@@ -73,14 +73,21 @@ def effect_chart(
     dict
         the declaration: a Vega-Lite specification without configuration, fit for JSON
     """
-    drawn = with_bars(table, bars)
+    drawn = with_bars(table, bars).astype({"chance": float})
+    chart = replace(_chart_of(effect, drawn, bars), yardsticks=yardsticks)
+    each = None if each is None else _placed(effect, each, chart).dropna(subset=["_x"])
+    heading = title_lines(title, subtitle)
     if not effect.panels:
-        return _curves(effect, drawn, agents, [], 1, title, subtitle, "who", bars, yardsticks, each)
+        chart, drawn = replace(chart, size=_ONE_PANEL), _placed(effect, drawn, chart)
+        layers = chart.layers(agents, drawn, singles=each is not None)
+        return plain(layers | {"title": heading}, chart.points(drawn, agents, each=each))
     each = None if each is None else each.assign(_panel=[effect.panel(row) for row in records(each)])
     drawn = drawn.assign(_panel=[effect.panel(row) for row in records(drawn)])
     panels = panel_names(effect, drawn)
     columns = drawn[effect.panels[-1]].nunique() if len(effect.panels) > 1 else min(_IN_A_ROW, len(panels))
-    return _curves(effect, drawn, agents, panels, columns, title, subtitle, "who", bars, yardsticks, each)
+    drawn = _placed(effect, drawn, chart)
+    layers = chart.layers(agents, drawn, singles=each is not None)
+    return plain(_in_panels(layers, panels, columns) | {"title": heading}, chart.points(drawn, agents, "_panel", each))
 
 
 def condition_chart(
@@ -101,9 +108,16 @@ def condition_chart(
     effect, table, bars : as of :func:`effect_chart`
     """
     shown = _varied(effect, table)
-    drawn = with_bars(table, bars).assign(_panel=table["agent"], agent=[shown.panel(row) for row in records(table)])
+    names = [shown.panel(row) for row in records(table)]
+    drawn = with_bars(table, bars).astype({"chance": float}).assign(_panel=table["agent"], agent=names)
     panels = [look.label for look in looks_of(table)[::-1]]
-    return _curves(shown, drawn, conditions, panels, min(_IN_A_ROW, len(panels)), title, subtitle, "condition", bars)
+    chart = replace(_chart_of(shown, drawn, bars), line="condition")
+    drawn = _placed(shown, drawn, chart)
+    rows = chart.points(drawn, conditions, "_panel")
+    places = [row["x"] for row in rows]  # the same conditions in every panel: one axis for all
+    layers = replace(chart, span=(min(places), max(places))).layers(conditions, drawn)
+    columns = min(_IN_A_ROW, len(panels))
+    return plain(_in_panels(layers, panels, columns) | {"title": title_lines(title, subtitle)}, rows)
 
 
 def looks_of_conditions(effect: Effect, table: pd.DataFrame) -> list[Look]:
@@ -133,80 +147,36 @@ def _only(effect: Effect, panels: Sequence[str]) -> Effect:
     return replace(effect, panels=tuple(panels), panel_labels=tuple(labels[name] for name in panels))
 
 
-def _curves(
-    effect: Effect,
-    drawn: pd.DataFrame,
-    agents: Sequence[Look],
-    panels: Sequence[str],
-    columns: int,
-    title: str,
-    subtitle: str,
-    line: str,
-    bars: Bars,
-    yardsticks: bool = False,
-    each: pd.DataFrame | None = None,
-) -> dict[str, Any]:
-    """Lines in panels (``_panel``), or in one panel where there are no names of panels."""
-    names = _names_along(effect, drawn)
-    if each is not None:
-        each = each.assign(_x=_places(each[effect.x], names)).dropna(subset=["_x"])
-    drawn = drawn.assign(_x=_places(drawn[effect.x], names), chance=drawn["chance"].astype(float))
-    proportion = _proportion(effect)
-    vertical: dict[str, Any] = PROPORTIONS | {"title": effect.measure} if proportion else _axis(effect, drawn)
-
-    def format_number(value: float | None) -> str:
-        return "" if value is None else f"{100 * value:.0f}%" if proportion else f"{value:.{_digits(vertical)}f}"
-
-    lacking = effect.without if effect.without in drawn.columns else ""
-    options: dict[str, Any] = {
-        "lacking": bool(lacking),
-        "vertical": vertical,
-        "called": effect.measure,
-        "names": names,
-        "line": line,
-        "bars": BAR_LABELS[bars],
-        "yardsticks": yardsticks,
-        "singles": each is not None,
-    }
-    points: dict[str, Any] = {"yardsticks": yardsticks, "each": each, "lacking": lacking}
-    if not panels:
-        rows = curve_points(drawn, "_x", agents, format_value=format_number, **points)
-        ends = label_rows(rows, agents, vertical, _ONE_PANEL)
-        layers = curve_layers(
-            agents,
-            drawn,
-            "_x",
-            effect.x_title,
-            width=_ONE_PANEL[0],
-            height=_ONE_PANEL[1],
-            labelled=bool(ends),
-            **options,
-        )
-        return plain(layers | {"title": title_lines(title, subtitle)} | _with_room(ends), [*rows, *ends])
-    rows = curve_points(
-        drawn, "_x", agents, panel="_panel", format_value=format_number, in_order=line != "who", **points
+def _chart_of(effect: Effect, drawn: pd.DataFrame, bars: Bars) -> CurveChart:
+    """The chart of an effect."""
+    return CurveChart(
+        "_x",
+        effect.x_title,
+        effect.measure,
+        PROPORTIONS | {"title": effect.measure} if _proportion(effect) else _axis(effect, drawn),
+        _names_along(effect, drawn),
+        bars=BAR_LABELS[bars],
+        lacking=effect.without if effect.without in drawn.columns else "",
     )
-    if line != "who":  # the same conditions in every panel: one axis for all
-        places = [row["x"] for row in rows]
-        options["span"] = (min(places), max(places))
-    ends = label_rows(rows, agents, vertical, PANEL, panels[-1])
-    layers = curve_layers(agents, drawn, "_x", effect.x_title, labelled=bool(ends), **options)
-    faceted = {
-        "title": title_lines(title, subtitle),
+
+
+def _placed(effect: Effect, table: pd.DataFrame, chart: CurveChart) -> pd.DataFrame:
+    """A table with the places along the horizontal axis."""
+    return table.assign(_x=_places(table[effect.x], chart.names))
+
+
+def _in_panels(layers: dict[str, Any], panels: Sequence[str], columns: int) -> dict[str, Any]:
+    """Layers as panels side by side."""
+    header = {"title": None, "labelAnchor": "start"}
+    return {
         "params": layers.pop("params"),
-        "facet": {
-            "field": "panel",
-            "type": "nominal",
-            "header": {"title": None, "labelAnchor": "start"},
-            "sort": list(panels),
-        },
+        "facet": {"field": "panel", "type": "nominal", "header": header, "sort": list(panels)},
         "columns": columns,
         "spacing": {"row": 68, "column": 16},
         "bounds": "flush",
         "resolve": {"scale": {"x": "independent"}},
         "spec": layers,
     }
-    return plain(faceted | _with_room(ends), [*rows, *ends])
 
 
 def _names_along(effect: Effect, table: pd.DataFrame) -> list[str]:
@@ -258,11 +228,6 @@ def answers_of(
         return MarkedAnswers({name: cell[name] for name in effect.by}, find)
 
     return answers
-
-
-def _with_room(ends: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return a chart with the room (px) that names at ends of lines need, which a page must know."""
-    return {"usermeta": {"labels": label_room(ends)}} if ends else {}
 
 
 def panel_names(effect: Effect, table: pd.DataFrame) -> list[str]:
@@ -374,13 +339,8 @@ def _beyond(table: pd.DataFrame) -> bool:
     return min(values, default=low) < low or max(values, default=high) > high
 
 
-def _digits(vertical: dict[str, Any]) -> int:
-    ticks = vertical["values"]
-    return max(0, 1 - math.floor(math.log10(ticks[1] - ticks[0]))) if len(ticks) > 1 else 2
-
-
 _COLUMNS = ("mean", "sem", "low", "high", "chance", "unit", "n_units", "note")
-_TREND = ("contrast", "value", "low", "high", "t", "df", "p", "bf10", "omnibus_p", "n_units", "note")
+_TREND = ("contrast", "value", "low", "high", "t", "df", "p", "bf10", "n_units", "note")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -446,13 +406,13 @@ def compute_effect(effect: Effect, data: Data, wish: Wish, *, panels: bool = Fal
     estimates: dict[int, Contrast] = {}
     tests = trends(effect, data.scored, paradigm, margin=margin, estimates=estimates)
     between = between_panels(effect, data.scored, paradigm, margin=margin) if panels else tests.iloc[:0]
-    heading = f"Slopes and differences (t-tests against guessing; omnibus: do the conditions differ at all?). {PRIOR}"
+    heading = f"Slopes and differences (t-tests against guessing). {PRIOR}"
     further = [(heading, tests[["agent", *effect.panels, *_TREND, *_alike(tests)]])] if len(tests) else []
     if len(between):
         further.append(
             (
                 "Differences between panels (t-tests against guessing)",
-                between[["agent", *(one for one in _TREND if one != "omnibus_p"), *_alike(between)]],
+                between[["agent", *_TREND, *_alike(between)]],
             )
         )
     return ComputedEffect(

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
 from ..data.style import Look, competitors
 from .charts import grid, panel_of, title_lines
-from .curve_marks import PANEL, PROPORTIONS, curve_layers, curve_points, format_percent, tooltip, upright_axis
+from .curve_marks import PANEL, PROPORTIONS, CurveChart, tooltip, upright_axis
 
 #: How far axes follow intervals: those of a t distribution with one degree of freedom are dozens of
 #: times as long as what they are of.
@@ -69,27 +70,17 @@ def nback_rows(
     of_measures = [dict([*cells[cells["mean"].notna()].groupby("measure")]) for _, cells in parts]
     for measure in there:
         vertical = measure_axis(whole[whole["measure"] == measure], measure)
+        chart = CurveChart("n", "N", TITLES[measure], vertical, line=line, bars=bars, span=span)
         made = {}
         for x_title in ("N", "") if len(parts) > 1 else ("N",):
             if marks == "bars":
                 layers = _bar_layers(agents, whole, vertical, x_title, TITLES[measure], line, bars)
             else:
-                layers = curve_layers(
-                    agents,
-                    whole,
-                    "n",
-                    x_title,
-                    vertical=vertical,
-                    called=TITLES[measure],
-                    line=line,
-                    bars=bars,
-                    span=span,
-                )
+                layers = replace(chart, x_title=x_title).layers(agents, whole)
             made[x_title] = layers
         for place, (heading, cells) in enumerate(parts):
             part = of_measures[place].get(measure, cells.iloc[:0])
-            words = format_percent if not measure.startswith("dprime") else _format_number
-            drawn = curve_points(part, "n", agents, format_value=words, in_order=line != "who")
+            drawn = chart.points(part, agents)
             rows += [
                 row | {"measure": measure, "part": place} for row in drawn if marks == "lines" or row["role"] == "curve"
             ]
@@ -187,7 +178,3 @@ def measure_axis(part: pd.DataFrame, measure: str) -> Mapping[str, Any]:
         value for value in range(math.ceil(bottom), math.floor(top) + 1) if value <= top - 0.03 * (top - bottom)
     ]  # a label at the very top sticks out
     return {"title": None, "domain": [bottom, top], "format": "d", "values": values, "clip": True}
-
-
-def _format_number(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f}"

@@ -40,60 +40,6 @@ class MeanEstimate:
     interval: str
 
 
-def estimate(
-    values: Sequence[float] | np.ndarray,
-    *,
-    many: np.ndarray | None = None,
-    proportion: bool = True,
-    level: float = LEVEL,
-) -> MeanEstimate:
-    """Mean, s.e.m. and interval of units that are independent of each other. The order of the units
-    does not matter.
-
-    * s.e.m. = sample standard deviation (n - 1) over the square root of n.
-    * Interval of proportions: :func:`share_limits`. Student's own holds too little near 0 and 1,
-      where most units are alike and the others rare.
-    * Interval of other values: Student's. Resampled units cannot lie beyond those that were seen,
-      so the percentile bootstrap of three people held a true mean in three of four samples; see the
-      table of coverage in ``docs/measurements.md``.
-    * Proportions whose units are all 0 or 1 (one question a trial) are counts: their interval is
-      the binomial one with mid-p (Lancaster, 1961).
-    * One unit, or units that are all equal but not at 0 or 1: no interval.
-
-    Parameters
-    ----------
-    values : one number per unit; NaN is left out
-    many : how many units have each value; one when not given
-    proportion : whether the units lie in 0..1
-    level : of confidence
-    """
-    from scipy.special import stdtrit
-
-    units = np.asarray(values, dtype=float)
-    times = np.ones(len(units), np.int64) if many is None else np.asarray(many, np.int64)
-    known = ~np.isnan(units)
-    # sums depend on the order in the last digit, and equal averages of items on the order in which
-    # they were added up
-    distinct, where = np.unique(np.round(units[known], 12), return_inverse=True)
-    counts = np.bincount(where, weights=times[known], minlength=len(distinct)).astype(np.int64)
-    n = int(counts.sum())
-    if n == 0:
-        return MeanEstimate(0, math.nan, math.nan, math.nan, math.nan, "none")
-    mean = float(distinct @ counts / n)
-    if n == 1:
-        return MeanEstimate(1, mean, math.nan, math.nan, math.nan, "none")
-    sem = math.sqrt(float(counts @ (distinct - mean) ** 2) / (n - 1) / n) if len(distinct) > 1 else 0.0
-    if proportion and len(distinct) == 2 and distinct[0] == 0 and distinct[1] == 1:
-        return MeanEstimate(n, mean, sem, *binomial_limits(int(counts[1]), n, level), "binomial")
-    if proportion and 0 <= mean <= 1:
-        low, high = share_limits(mean, sem, n - 1, n, level)
-        return MeanEstimate(n, mean, sem, low, high, "none" if low != low else "score" if sem else "exact")
-    if not sem:
-        return MeanEstimate(n, mean, 0.0, math.nan, math.nan, "none")
-    reach = float(stdtrit(n - 1, (1 + level) / 2)) * sem
-    return MeanEstimate(n, mean, sem, mean - reach, mean + reach, "t")
-
-
 def share_limits(mean: float, sem: float, df: float, n: int, level: float = LEVEL) -> tuple[float, float]:
     """The interval of a share, from its standard error and the number of its units.
 

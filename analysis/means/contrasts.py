@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from .bootstrap import LEVEL, binomial_limits, share_limits, wilson_limits
+from .bootstrap import LEVEL, MeanEstimate, binomial_limits, share_limits, wilson_limits
 from .cell_means import Cells
 
 #: Below this many right or wrong answers in a cell the spread between units tells too little: there
@@ -112,6 +112,17 @@ class Contrast:
         further = max(reach, self.skewed.reach(self.value > 0, level)) if self.skewed and reach > 0 else reach
         down, up = (reach, further) if self.value > 0 else (further, reach)
         return _within(self.span, self.value - down, self.value + up)
+
+    @property
+    def interval(self) -> str:
+        """What its interval is: ``binomial``, ``score``, ``exact``, ``t`` or ``none``."""
+        if math.isnan(self.ends()[0]):
+            return "none"
+        if 0 < self.right < self.n:
+            return "binomial"
+        if not self.share:
+            return "t"
+        return "score" if self.se else "exact"
 
     def p(self, expected: float = 0.0) -> float:
         """Two-sided p against a value: that of the t-test, or where the interval is not Student's that
@@ -227,9 +238,33 @@ def contrast_of(
     over_items = of_shared_trials(cells, numbers, weights)
     if over_items is not None and summed.se > 0:
         return over_both(summed, replace(summed, se=math.sqrt(over_items[0]), df=over_items[1]))
-    if is_mean and len(numbers) == 1 and np.isin(picked[0][0], (0.0, 1.0)).all():
-        return replace(summed, right=round(float(picked[0][0] @ picked[2][0])))
-    return summed
+    return _counted(summed, picked[0][0], picked[2][0]) if is_mean and len(numbers) == 1 else summed
+
+
+def _counted(mean: Contrast, values: np.ndarray, many: np.ndarray) -> Contrast:
+    """A mean of shares, with the number of right units where each is right or wrong."""
+    return replace(mean, right=round(float(values @ many))) if np.isin(values, (0.0, 1.0)).all() else mean
+
+
+def estimate(values: Sequence[float] | np.ndarray, *, proportion: bool = True, level: float = LEVEL) -> MeanEstimate:
+    """Mean, s.e.m. and interval of units that are independent of each other, as :class:`Contrast` has
+    them. The order of the units does not matter.
+
+    Parameters
+    ----------
+    values : one number per unit; NaN is left out
+    proportion : whether the units lie in 0..1
+    """
+    # sums depend on the order in the last digit
+    units = np.sort(np.round(np.asarray(values, float), 12))
+    units = units[~np.isnan(units)]
+    n, mean = len(units), float(units.mean()) if len(units) else math.nan
+    if n < 2:
+        return MeanEstimate(n, mean, math.nan, math.nan, math.nan, "none")
+    share = proportion and 0 <= mean <= 1
+    found = contrast([units], [np.arange(n)], np.ones(1), level=level, share=share)
+    found = _counted(found, units, np.ones(n)) if share else found
+    return MeanEstimate(n, found.value, found.se, *found.ends(), found.interval)
 
 
 def of_shared_trials(cells: Cells, numbers: Sequence[int], weights: np.ndarray) -> tuple[float, float] | None:

@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 
 from ..data.scoring import plural
-from .bootstrap import FEW, LEVEL, estimate
+from .bootstrap import FEW, LEVEL
+from .contrasts import estimate
 
 
 def means_over_people(

@@ -21,7 +21,8 @@ from ...core.agent_kinds import kind_named
 from ..data.coding import with_whole
 from ..data.scoring import SAME_TRIAL, UNIT_SESSION, WHO, WORDING, plural, unit_session
 from ..data.unread import WITHHELD, may_be_unread
-from ..means.bootstrap import FEW, LEVEL, RESAMPLES, MeanEstimate, estimate, estimate_pooled
+from ..means.bootstrap import FEW, LEVEL, RESAMPLES, MeanEstimate, estimate_pooled
+from ..means.contrasts import estimate
 from ..stats.signal_detection import detection
 from .measures import COUNTS, LURE_COUNTS, OURS, Rules
 

@@ -1,9 +1,8 @@
-"""The effect for which a paradigm is used: a cost, a number of items held, the ends of a list, or a
-slope, as a claim about each person and model; and these in a sentence."""
+"""The effect for which a paradigm is used: a cost, the ends of a list, or a slope, as a claim about each
+person and model; and these in a sentence."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,11 +11,10 @@ import pandas as pd
 
 from ...core.agent_kinds import kind_named
 from ..data.coding import records
-from ..data.numbers import decimals, number, with_sign
-from ..data.scoring import WHO, Scored
-from ..data.style import listed, of_kinds
+from ..data.numbers import decimals, with_sign
+from ..data.scoring import Scored
+from ..data.style import of_kinds
 from ..data.unread import testable, testable_cells
-from ..effects.capacity import UNTOLD, informative_sizes, over_sizes
 from ..effects.curves import primacy_recency
 from ..figures.effect_figure import ComputedEffect, panel_names
 from ..inference import Claim, of_family
@@ -30,23 +28,6 @@ _COSTS = (("task_switching", "switch cost"), ("congruency", "congruency effect")
 
 
 @dataclass(frozen=True)
-class Given:
-    """An estimate that comes with its interval, and is told from nothing."""
-
-    value: float
-    low: float
-    high: float
-
-    def ends(self, level: float = 0.95) -> tuple[float, float]:
-        """The interval."""
-        return self.low, self.high
-
-    def p(self, expected: float = 0.0) -> float:
-        """Nothing is tested."""
-        return math.nan
-
-
-@dataclass(frozen=True)
 class EffectClaims:
     """A paradigm's effect.
 
@@ -55,8 +36,6 @@ class EffectClaims:
     name : of the effect, with which the sentence begins
     parts : what is said of whom: words before, and claims, people first
     margin : within which differences count as none
-    further : what else is said
-    points : whether values are shares, whose differences are said in points
     table : name of the effect in whose table of slopes and differences the claims stand; with the
         numbers of its rows
     """
@@ -64,8 +43,6 @@ class EffectClaims:
     name: str
     parts: tuple[tuple[str, tuple[Claim, ...]], ...]
     margin: Margin | None = None
-    further: tuple[str, ...] = ()
-    points: bool = True
     table: tuple[str, tuple[int, ...]] = ("", ())
 
     def among(self, sizes: Mapping[str, int]) -> EffectClaims:
@@ -87,19 +64,17 @@ class EffectClaims:
     def sentence(self) -> tuple[str, str]:
         """The name, and the rest of the sentence."""
         parts = [words + ", ".join(self._said(*one) for one in enumerate(claims)) for words, claims in self.parts]
-        return self.name, f": {'; '.join([*filter(None, parts), *self.further])}."
+        return self.name, f": {'; '.join(filter(None, parts))}."
 
     def _said(self, place: int, claim: Claim) -> str:
         """``people (n = 9) +12 points (95% interval +8 to +16)``."""
-        scale, least, say = (100, 0, with_sign) if self.points else (1, 1, number)
         low, high = claim.interval_of_family
-        value = say(scale * claim.value, decimals(scale * low, scale * high, least))
-        text = f"{_called(claim.agent)} {value}{' points' * (self.points and not place)}"
+        value = with_sign(100 * claim.value, decimals(100 * low, 100 * high))
+        text = f"{_called(claim.agent)} {value}{' points' * (not place)}"
         if low != low:
             reason, withheld, _ = claim.note.partition(": no interval")
             return text + (f" (no interval: {reason})" if withheld else " (no interval)")
-        inside = claim.words(self.margin, scale=scale, least=least, signed=self.points)
-        return f"{text} ({'' if place else '95% interval '}{inside})"
+        return f"{text} ({'' if place else '95% interval '}{claim.words(self.margin)})"
 
 
 def effect_claims(
@@ -131,49 +106,10 @@ def effect_claims(
             return EffectClaims(
                 contrast[:1].upper() + contrast[1:], (("", claims),), points, table=(by_name[name].effect.name, rows)
             )
-    if (held := _capacity(by_name, scored)) or (held := _ends(by_name, scored, points)):
+    if held := _ends(by_name, scored, points):
         return held
     slopes = (_slope(one) for one in effects if one.effect.value == "correct" and one.effect.averages)
     return next((slope for slope in slopes if slope), None)
-
-
-def _capacity(by_name: Mapping[str, ComputedEffect], scored: Scored) -> EffectClaims | None:
-    """K, over the set sizes at which it can be told; where there are none, at the largest that
-    everybody has."""
-    if "capacity" not in by_name:
-        return None
-    table = by_name["capacity"].table
-    table = table[(table["formula"] == "Pashler") & table["mean"].notna()]
-    shared = _shared_by_all(table, "set_size")
-    if not shared:
-        return None
-    sizes = informative_sizes(_telling(table), shared) or [max(shared)]
-    cells = by_name["capacity"].effect.evidence(scored, str(table["paradigm"].iloc[0])).cells
-    means = []
-    for key, rows in table[table["set_size"].isin(sizes)].groupby(list(WHO), sort=False, observed=True):
-        who = [str(one) for one in key]
-        if set(sizes) <= {*rows["set_size"]}:
-            means.append(dict(zip(WHO, who, strict=True)) | over_sizes(cells, who, sizes, rows))
-    rows = pd.DataFrame(means)
-    untold = rows["note"].fillna("").str.startswith(UNTOLD)
-    told = [
-        _claim(row, Given(row["mean"], row["low"], row["high"]), math.nan)
-        for row in records(ranked(_telling(rows[~untold])))
-    ]
-    claims, further = few(told), []
-    if many := [_called(row["agent"]) for row in records(ranked(_telling(rows[untold])))]:
-        further.append(
-            "it cannot be determined from these trials for"
-            f" {listed(many) if len(many) <= _MOST else f'{len(many)} agents'}"
-        )
-    most = sum(sizes) / len(sizes)
-    full = [_called(row["agent"]) for row in records(ranked(_telling(rows[~untold & (rows["high"] >= most)])))]
-    if 0 < len(full) <= _MOST:
-        further.append(f"{listed(full)} may hold all{f' {int(most)}' if len(sizes) == 1 else ''}, or more")
-    shown = f"{int(most)} shown" if len(sizes) == 1 else f"mean over {listed([str(int(one)) for one in sizes])} shown"
-    if not claims and not further:
-        return None
-    return EffectClaims(f"Items held (Pashler's K, {shown})", (("", claims),), further=tuple(further), points=False)
 
 
 def _ends(by_name: Mapping[str, ComputedEffect], scored: Scored, margin: Margin | None) -> EffectClaims | None:

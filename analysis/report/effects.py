@@ -141,7 +141,6 @@ def _trends(computed: ComputedEffect, table: pd.DataFrame, file: str, *, between
         *([("95% interval (of all)", of_all)] if "p_family" in table.columns else []),
         ("BF10", lambda row: bayes_in_words(row["bf10"])),
         *([("alike?", lambda row: str(row["alike"]))] if declared else []),
-        ("omnibus p", lambda row: p_value(row["omnibus_p"])),
         ("n", lambda row: counted(row["n_units"], row["unit"])),
         words_of("note"),
     ]

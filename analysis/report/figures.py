@@ -218,14 +218,11 @@ def _shown(drawing: DrawnFigure) -> tuple[tuple[str, ...], tuple[str, ...], tupl
 
 
 def _tables(name: str, computed: Computed, file: str, key: str, folder: Folder) -> list[PageTable]:
-    """Return the tables that are folded below a figure; those of N-back have their numbers in
-    tables of the whole paradigm."""
+    """Return the tables that are folded below a figure."""
     if isinstance(computed, ComputedEffect):
         return effect_tables(computed, file, key, folder)
     if isinstance(computed, ComputedTimes):
         return [_times(computed, file)]
-    if FIGURES.get(name).section != "others":
-        return []
     further = [
         _numbers(table, folder.table(f"{key}_{number}", table), heading)
         for number, (heading, table) in enumerate(computed.further, start=1)

@@ -27,19 +27,14 @@
   function fitted(spec, width) {
     const fit = structuredClone(spec);
     const narrow = width < 600, axis = narrow ? 64 : 58, gap = 16;
-    const names = fit.usermeta?.labels ?? 0; // what names at the ends of lines need; on a telephone the legend has to do
-    let named = names > 0 && !narrow;
     if (fit.spec) {
       const panels = [...new Set(fit.data.values.map((row) => row.panel))];
       const words = Math.max(...panels.map((name) => String(name).length)) * 6.4;
       const least = Math.min(width - axis, Math.max(narrow ? 122 : 190, words));
-      if (named && panels.length <= 3) width -= names;
       const most = Math.max(1, Math.min(panels.length, Math.floor((width - axis + gap) / (least + gap))));
       const columns = Math.ceil(panels.length / Math.ceil(panels.length / most)); // rows of about equal length
       fit.columns = columns;
       fit.spec.width = Math.min(panels.length === 1 ? 700 : 340, Math.floor((width - axis - gap * (columns - 1)) / columns) - 3);
-      const free = columns * Math.ceil(panels.length / columns) - panels.length; // places beside the last panel
-      named &&= panels.length <= 3 || free * (fit.spec.width + gap) >= names;
       fit.spec.height = panels.length === 1 ? (narrow ? 200 : 260) : narrow ? 125 : 150;
     } else if (fit.concat) { // panels with an axis each
       const between = 46;
@@ -58,10 +53,9 @@
         if (limit) panel.title.limit = room;
       }
     } else {
-      fit.width = Math.min(860, width - axis - 6 - (named ? names : 0));
+      fit.width = Math.min(860, width - axis - 6);
       fit.height = narrow ? 220 : 300;
     }
-    for (const param of fit.params ?? []) if (param.name === "labels") param.value = named;
     return fit;
   }
 

@@ -27,7 +27,7 @@ from .commands import ReportCommands
 from .effect_sentences import EffectClaims, effect_claims
 from .figures import FigureOnPage, compute_figures, show_figures
 from .folder import Folder
-from .nback import NBack, nback_ends, nback_notes, nback_results, nback_tables
+from .nback import NBack, nback_results
 from .text import Remark, headline, like_for_like, ranked
 
 
@@ -174,7 +174,7 @@ def numbers_of(data: Data, paradigm: str, margins: tuple[Margin, ...] = ()) -> N
         figures=figures,
         absent=tuple(absent),
         failed=tuple(failed),
-        nback=nback_results(scored, paradigm),
+        nback=nback_results(scored),
         differences=from_people(data, paradigm),
         margins=margins,
         effect=effect_claims([one for one in figures.values() if isinstance(one, ComputedEffect)], scored, margins),
@@ -216,9 +216,8 @@ def part_of(
     )
     if numbers.nback is not None:
         folder.table(f"{stem}_nback_blocks", numbers.nback.blocks)
-        details += nback_tables(numbers.nback)
-        notes += nback_notes(numbers.nback)
-        sentences = _with_ends(sentences, nback_ends(numbers.nback))
+        notes += numbers.nback.notes()
+        sentences = _with_ends(sentences, numbers.nback.ends())
     instructions, how = _instructions(data, paradigm)
     return ParadigmPart(
         paradigm=paradigm,

@@ -1,5 +1,4 @@
 from . import mixed_model as mixed_model
-from .effect_sizes import wilson as wilson
 from .equivalence import PRIOR as PRIOR
 from .equivalence import Margin as Margin
 from .equivalence import Measured as Measured

@@ -33,8 +33,9 @@ from ..data.coding import groups, records
 from ..data.scoring import Scored, plural, unit_session
 from ..data.style import GROUP_MEANS
 from ..data.unread import beside_shares, testable
-from ..means.bootstrap import LEVEL, RESAMPLES, MeanEstimate, estimate, estimate_pooled
+from ..means.bootstrap import LEVEL, RESAMPLES, MeanEstimate, estimate_pooled
 from ..means.cell_means import place_of
+from ..means.contrasts import estimate
 
 #: Columns of :func:`error_consistency`.
 KAPPA_COLUMNS = (

@@ -28,7 +28,6 @@ import pandas as pd
 from ..data.coding import records
 from ..means.bootstrap import LEVEL
 from .corrections import holm
-from .effect_sizes import h_of
 from .laplace import FitError
 from .mixed_model import Cells, Mixed
 
@@ -341,6 +340,11 @@ def _observed(contrast: _Contrast, cells: Cells) -> dict[str, object]:
         row["points"] = 100 * (row["share_first"] - row["share_second"])  # type: ignore[operator]
         row["cohens_h"] = h_of(row["share_first"], row["share_second"])  # type: ignore[arg-type]
     return row
+
+
+def h_of(first: float, second: float) -> float:
+    """Cohen's h of two shares: the difference of their arcsines (Cohen, 1988)."""
+    return 2 * math.asin(math.sqrt(first)) - 2 * math.asin(math.sqrt(second))
 
 
 def _few(contrast: _Contrast, cells: Cells) -> bool:

@@ -28,7 +28,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..means.bootstrap import LEVEL
-from .effect_sizes import rank_biserial
 
 #: Least questions of each kind (signals, others) for a fit: below, planted parameters are not
 #: recovered in simulation (docs/measurements.md has the table).
@@ -105,14 +104,29 @@ def area_under_curve(
         return Area(value, math.nan, math.nan)
     variance = _variance(each - value, signal, trials, many, others)
     if not 0 < value < 1 or not variance > 0:
-        size = rank_biserial(evidence[signal], evidence[~signal], level)
-        return Area(value, (size.low + 1) / 2, (size.high + 1) / 2)
+        return Area(value, *_limits_without_spread(value, many, others, level))
     middle, reach = (
         math.log(value / (1 - value)),
         float(ndtri((1 + level) / 2)) * math.sqrt(variance) / (value * (1 - value)),
     )
     low, high = (1 / (1 + math.exp(-end)) for end in (middle - reach, middle + reach))
     return Area(value, low, high)
+
+
+def _limits_without_spread(value: float, many: int, others: int, level: float) -> tuple[float, float]:
+    """The areas from which one of 0 or 1 is just within reach (Newcombe, 2006, method 5)."""
+    from scipy.optimize import brentq
+    from scipy.special import ndtri
+
+    half, z, tiny = (many + others) / 2, float(ndtri((1 + level) / 2)), 1e-12
+
+    def beyond(area: float) -> float:
+        skew = (1 - area) / (2 - area) + area / (1 + area)
+        return (value - area) ** 2 - z**2 * area * (1 - area) * (1 + (half - 1) * skew) / (many * others)
+
+    low = float(brentq(beyond, tiny, min(value, 1 - tiny))) if value > tiny else 0.0  # type: ignore[arg-type]
+    high = float(brentq(beyond, max(value, tiny), 1 - tiny)) if value < 1 - tiny else 1.0  # type: ignore[arg-type]
+    return low, high
 
 
 def _variance(away: np.ndarray, signal: np.ndarray, trials: np.ndarray | None, many: int, others: int) -> float:

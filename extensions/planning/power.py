@@ -26,7 +26,7 @@ import pandas as pd
 
 from spanlab.analysis.data import Scored, plural
 from spanlab.analysis.means import LEVEL, NEAR, are_rare, contrast, least_variances
-from spanlab.analysis.stats import Mixed, wilson
+from spanlab.analysis.stats import Mixed
 from spanlab.core import SpanLabError
 
 from .planned_measures import chosen_conditions, design_in_words
@@ -351,6 +351,8 @@ def _within_margin(value: np.ndarray, se: np.ndarray, df: np.ndarray, margin: fl
 
 def smallest(table: pd.DataFrame, wanted: float) -> list[str]:
     """A sentence for each number of trials: the smallest number of people with that power."""
+    from scipy.stats import binomtest
+
     sentences = []
     for trials, part in table.groupby("trials", sort=True):
         enough = part[part["power"] >= wanted].sort_values("people")
@@ -361,11 +363,9 @@ def smallest(table: pd.DataFrame, wanted: float) -> list[str]:
             )
             continue
         row = enough.iloc[0]
-        sure = (
-            ""
-            if wilson(row["power"], row["n_simulated"], LEVEL)[0] >= wanted
-            else "; the simulation is not sure of it: more --samples would tell"
-        )
+        found = binomtest(round(row["power"] * row["n_simulated"]), int(row["n_simulated"]))
+        unsure = found.proportion_ci(LEVEL, "wilson").low < wanted
+        sure = "; the simulation is not sure of it: more --samples would tell" if unsure else ""
         sentences.append(
             f"{named} in each condition: {int(row['people'])} people, with a power of {row['power']:.1%} ±"
             f" {row['se']:.1%} (one standard error){sure}."

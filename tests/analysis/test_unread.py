@@ -27,7 +27,6 @@ from spanlab.analysis.figures.figure import Wish
 from spanlab.analysis.inference import against_guessing
 from spanlab.analysis.model_vs_human.comparison import distances
 from spanlab.analysis.model_vs_human.scores import scores
-from spanlab.analysis.report.nback import nback_results, nback_tables
 from spanlab.analysis.report.page import compare
 from spanlab.analysis.report.text import headline
 from spanlab.analysis.stats.mixed_model import mixed_model
@@ -174,42 +173,14 @@ def blocks(
 
 
 def test_tables_of_nback_have_the_share_and_bounds() -> None:
-    results = nback_results(scored(blocks("a", {1: 0.0, 2: 0.15})), "nback_verbal")
-    assert results is not None
-    tables = {table.title: table for table in nback_tables(results)}
-    (row,) = tables["Correct over N"].rows
-    items = scored(blocks("a", {1: 0.0, 2: 0.15})).items
-    second = items[(items["factor_n"] == 2) & (items["serial_position"] > 2)]  # the first two have nothing to match
+    answers = scored(blocks("a", {1: 0.0, 2: 0.15}))
+    cells = figure_named("nback_models").compute(described(answers, ["nback_verbal"], ()), Wish()).table
+    second = answers.items[(answers.items["factor_n"] == 2) & (answers.items["serial_position"] > 2)]
     share, right = float(second["outcome"].eq("invalid").mean()), float(second["correct"].mean())
-    assert "unread" not in row[1]
-    assert row[2].endswith(f"; {share:.0%} unread, as guesses {right + 0.5 * share:.0%}")
-    for title in (
-        "d′ over N",
-        "Criterion c over N",
-        "Hits over N",
-        "False alarms over N",
-        "By the published rules: Hits",
-    ):
-        assert tables[title].rows[0][2].endswith(f"; {share:.0%} unread"), title
-        assert "could not be read" in tables[title].caption
-    accuracy = results.cells[results.cells["measure"] == "accuracy"]
+    accuracy = cells[cells["measure"] == "accuracy"]
     assert accuracy["unread"].tolist() == pytest.approx([0.0, share])
     assert accuracy["if_guessed"].tolist()[1] == pytest.approx(right + 0.5 * share)
-    assert results.cells.loc[results.cells["measure"] == "dprime_pooled", "if_guessed"].isna().all(), (
-        "a guess has no d′ of its own"
-    )
-
-
-def test_tables_of_nback_without_unread_replies_say_nothing_of_them() -> None:
-    results = nback_results(scored(blocks("a", {1: 0.0, 2: 0.0})), "nback_verbal")
-    assert results is not None
-    assert "unread" not in results.cells.columns
-    assert not any(
-        "unread" in cell or "read" in table.caption
-        for table in nback_tables(results)
-        for row in table.rows
-        for cell in row
-    )
+    assert cells.loc[cells["measure"] == "dprime_pooled", "if_guessed"].isna().all(), "a guess has no d′ of its own"
 
 
 @pytest.mark.parametrize("name", ["nback_models", "nback_bars", "nback_dprime", "nback_published"])
@@ -221,31 +192,6 @@ def test_figures_of_nback_say_how_much_could_not_be_read(name: str) -> None:
     assert f"Replies that could not be read count as wrong: a {share:.0%}" in computed.caption
     clean = figure_named(name).compute(described(scored(blocks("a", {1: 0.0, 2: 0.0})), ["nback_verbal"], ()), Wish())
     assert "could not be read" not in clean.caption
-
-
-def levels_in_tests(table: pd.DataFrame, **options: Any) -> list[str]:
-    results = nback_results(scored(table, **options), "nback_verbal")
-    assert results is not None
-    return [row[2] for table in nback_tables(results) if table.title.startswith("Does d′") for row in table.rows]
-
-
-def test_levels_and_sessions_of_nback_that_were_hardly_read_are_in_no_test() -> None:
-    level = blocks("a", {1: 0.0, 2: 0.0, 3: 0.5})
-    (pairs,) = levels_in_tests(level)
-    assert "1 and 2" in pairs
-    assert "3" not in pairs.replace(".", " ").split()
-    (pairs,) = levels_in_tests(level, accept_unread=True)
-    assert "2 and 3" in pairs
-    assert levels_in_tests(blocks("a", {1: 0.3, 2: 0.3})) == []
-    # levels in sessions of their own, so that blocks are units: that of 2-back was hardly read,
-    # though not above a fifth of all at 2-back
-    mixed = pd.concat(
-        [blocks("a", {1: 0.0}), blocks("a", {2: 0.45}, session="s2", number=5), blocks("a", {3: 0.0}, session="s3")],
-        ignore_index=True,
-    )
-    (pairs,) = levels_in_tests(mixed)
-    assert "1 and 3" in pairs
-    assert "2" not in pairs.replace(".", " ").replace(":", " ").split()[:3]
 
 
 def people(many: int = 9) -> list[pd.DataFrame]:

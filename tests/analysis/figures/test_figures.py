@@ -7,7 +7,6 @@ import json
 import re
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -156,11 +155,6 @@ def test_people_networks_chat_and_guessing_are_told_apart_by_colour(mode: str, w
         assert distance > 15, (first, second, distance)
 
 
-def named(spec: dict[str, Any]) -> dict[str, float]:
-    """The names at ends of lines of a declaration, and how high they stand."""
-    return {row["name"]: row["mean"] for row in spec["data"]["values"] if row["role"] == "label"}
-
-
 def crowd(many: int, gap: float = 0.001) -> pd.DataFrame:
     """So many networks that end next to each other at 90%."""
     rows = [
@@ -174,47 +168,6 @@ def crowd(many: int, gap: float = 0.001) -> pd.DataFrame:
         for size in (2, 4)
     ]
     return pd.DataFrame(rows).assign(sem=0.01, low=0.4, high=0.95, chance=0.1, unit="trial", n_units=20, note="")
-
-
-def test_lines_have_their_names_at_their_ends_and_names_do_not_touch() -> None:
-    table = crowd(4)
-    agents = looks_of(table)
-    spec = effect_chart(effect("set_size"), table, agents, title="")
-    places = named(spec)
-    assert set(places) == {f"network:{who}" for who in range(4)}
-    height, (low, high) = spec["height"], (-0.04, 1.05)
-    ordered = sorted(places.values())
-    assert min(np.diff(ordered)) * height / (high - low) >= 12.9
-    assert low <= ordered[0] <= ordered[-1] <= high
-    assert sorted(places, key=lambda name: places[name])[-1] == "network:0"  # as they end, from top to bottom
-    svg = draw(spec, agents)
-    assert svg.count(">network:0</text>") >= 2  # beside its line and in the legend
-    off = {**spec, "params": [{**one, "value": False} if one["name"] == "labels" else one for one in spec["params"]]}
-    assert draw(off, agents).count(">network:0</text>") == 1
-    assert spec["usermeta"]["labels"] > 50
-
-
-def test_a_line_that_ends_early_is_named_in_the_legend_alone() -> None:
-    people = "People of a long study"
-    ends = {people: {2: 0.9, 4: 0.66}, "network:0": {2: 0.95, 4: 0.78, 5: 0.67, 6: 0.72, 8: 0.55}}
-    rows = [
-        {"agent": name, "agent_kind": "participant" if name == people else "network", "set_size": size, "mean": mean}
-        for name, curve in ends.items()
-        for size, mean in curve.items()
-    ]
-    table = pd.DataFrame(rows).assign(sem=0.01, low=0.4, high=0.95, chance=0.1, unit="trial", n_units=20, note="")
-    agents = looks_of(table)
-    spec = effect_chart(effect("set_size"), table, agents, title="")
-    assert set(named(spec)) == {"network:0"}
-    assert draw(spec, agents).count(f">{people}") == 1  # in the legend
-
-
-def test_many_lines_and_single_ones_have_no_names() -> None:
-    for many in (1, 6):
-        table = crowd(many)
-        spec = effect_chart(effect("set_size"), table, looks_of(table), title="")
-        assert named(spec) == {}
-        assert "usermeta" not in spec
 
 
 def test_more_than_twenty_machines_are_thin_lines_behind_people() -> None:
@@ -283,17 +236,6 @@ def test_no_axis_is_made_unreadable_by_an_outlier() -> None:
     assert low <= 0
     assert high >= everything["high"].max()
     assert "beyond the axis" not in caption(capacity, everything)
-
-
-def test_names_stand_in_the_last_panel_and_long_ones_are_shortened() -> None:
-    two = [
-        responses(lambda length, position: 0.7, lengths=[3, 5], agent=name, kind="network", seed=seed)
-        for seed, name in enumerate(("network:a", "n" * 60))
-    ]
-    table = effect("serial_position").table(mixed(*two), "vsr")
-    spec = effect_chart(effect("serial_position"), table, looks_of(table), title="")
-    assert {row["panel"] for row in spec["data"]["values"] if row["role"] == "label"} == {"5 items"}
-    assert {"network:a", "n" * 17 + "…" + "n" * 8} < set(named(spec))  # and published people
 
 
 def test_a_panel_of_one_person_has_that_persons_name_alone() -> None:

@@ -16,8 +16,9 @@ from report_page import read
 
 from spanlab.analysis.data.loading import load
 from spanlab.analysis.inference import Claim
+from spanlab.analysis.means.contrasts import Contrast
 from spanlab.analysis.report import folder as report_folder
-from spanlab.analysis.report.effect_sentences import EffectClaims, Given, few
+from spanlab.analysis.report.effect_sentences import EffectClaims, few
 from spanlab.analysis.report.overview import stated_answers
 from spanlab.analysis.report.page import compare
 from spanlab.analysis.report.text import between
@@ -193,7 +194,7 @@ def test_without_a_condition_in_common_no_difference_is_beside_the_marks(tmp_pat
 
 def test_an_interval_from_0_to_100_and_one_trial_are_not_said() -> None:
     assert (between(0.0, 1.0), between(0.2, 1.0), between(math.nan, math.nan)) == ("", "20–100%", "")
-    of = Given(0.86, math.nan, math.nan)
+    of = Contrast(0.86, math.nan, math.nan, 2)
     claims = [Claim("effect", "network:a", "network", of, 0.0, "trial", units) for units in (1, 2)]
     assert few(claims) == (claims[1],)
     assert EffectClaims("Cost", (("", few(claims)),)).sentence[1] == ": network:a +86 points (no interval)."

@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from planted_groups import planted_groups
-from scipy.stats import ttest_ind
+from scipy.stats import nct, ttest_ind
 
 import spanlab
 from spanlab.analysis.data.loading import load
 from spanlab.analysis.data.scoring import score_table
-from spanlab.analysis.effects.groups import between_groups, group_effect, people_in_groups, welch_f, welch_t
+from spanlab.analysis.effects.groups import between_groups, group_effect, hedges_g, people_in_groups, welch_f, welch_t
 from spanlab.analysis.figure_catalogue import FIGURES, figure_named
 from spanlab.analysis.figures.figure import Wish
 from spanlab.analysis.report import folder as report_folder
@@ -202,3 +202,14 @@ def test_a_model_by_group_holds_its_size() -> None:
         )
         found.append(row["p"])
     assert abs(np.mean(np.array(found) < 0.05) - 0.05) < 1.96 * math.sqrt(0.05 * 0.95 / 300) + 0.005
+
+
+def test_hedges_g_against_scipy() -> None:
+    random = np.random.RandomState(1)
+    one, other = random.normal(0.8, 1, 20), random.normal(0, 1, 25)
+    g, low, _ = hedges_g(one, other)
+    t: Any = ttest_ind(one, other)
+    scale = math.sqrt(1 / 20 + 1 / 25)
+    factor = 1 - 3 / (4 * 43 - 1)
+    assert g == pytest.approx(t.statistic * scale * factor, rel=1e-3)
+    assert nct.cdf(t.statistic, 43, low / factor / scale) == pytest.approx(0.975, abs=1e-3)

@@ -21,9 +21,8 @@ from spanlab.analysis.effects.capacity import least_variance, over_units, pashle
 from spanlab.analysis.effects.curves import overall
 from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.effects.trends import trends
-from spanlab.analysis.means.bootstrap import estimate
 from spanlab.analysis.means.cell_means import Cells
-from spanlab.analysis.means.contrasts import Apart, Contrast, contrast, contrast_of
+from spanlab.analysis.means.contrasts import Apart, Contrast, contrast, contrast_of, estimate
 from spanlab.analysis.model_vs_human.scores import _limits_of_ratio as limits_of_ratio
 from spanlab.analysis.stats.equivalence import Margin
 
