@@ -122,20 +122,6 @@ class Shown:
     onset_bound_ms: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SettingRules:
-    """Settings of an agent that need not be as they were for a session to go on.
-
-    Parameters
-    ----------
-    constants : settings that nobody chooses, since they are constants of the program
-    anew : settings that may be chosen anew whenever a session goes on
-    """
-
-    constants: frozenset[str] = frozenset()
-    anew: frozenset[str] = frozenset()
-
-
 class Episode(ABC):
     """An agent in one trial: made fresh for it, and gone after it.
 
@@ -328,9 +314,9 @@ class Agent(ABC):
         """Everything that shaped the answers, fit for JSON, without secrets."""
         return {}
 
-    def setting_rules(self) -> SettingRules:
+    def may_change(self) -> frozenset[str]:
         """Return which settings need not be as they were for a session to go on."""
-        return SettingRules()
+        return frozenset()
 
     def apparatus(self) -> Mapping[str, Any]:
         """Return what was measured or found (display, versions), fit for JSON; asked once the first

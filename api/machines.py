@@ -24,7 +24,6 @@ from .options import (
     DesignOption,
     GeneratorOption,
     LevelsOption,
-    PairedOption,
     Settings,
     Sharing,
     Treatment,
@@ -208,7 +207,6 @@ def replay(
             ),
         ),
     ] = False,
-    paired_with: PairedOption = None,
     data: DataOption = "data",
     design: DesignOption = None,
     generator: GeneratorOption = None,
@@ -236,7 +234,7 @@ def replay(
     status, report = options.get("status", False), options.get("report")
     if (set_file := options.get("set_file")) is not None:
         of_set = {"paradigm": paradigm, "agent": agent, "trials": trials, "seed": seed, "set": levels, "like": like}
-        of_set |= {"trials_from": trials_from, "fresh": fresh, "paired_with": paired_with, "design": design}
+        of_set |= {"trials_from": trials_from, "fresh": fresh, "design": design}
         of_set |= {"generator": generator, "pilot": pilot, "states": states, **options}
         _set_alone({name for name, value in of_set.items() if value not in (None, (), False)})
         from .set_files import run_set
@@ -264,7 +262,6 @@ def replay(
         generator=None if generator is None else parse_generator(generator),
         like=None if like is None else Path(like),
         trials_from=None if trials_from is None else Path(trials_from),
-        paired_with=paired_with,
         fresh=fresh,
     )
     if len(names) == len(takers):

@@ -67,7 +67,7 @@ class Sharing(TypedDict, total=False):
         int | None,
         typer.Option(
             "--workers",
-            help="share the work among this many local processes (or jobs, with --scheduler slurm)",
+            help="share the work among this many local processes",
             min=1,
             max=10_000,
         ),
@@ -76,7 +76,7 @@ class Sharing(TypedDict, total=False):
         str | None,
         typer.Option(
             "--scheduler",
-            help="share the work among the workers of a Dask scheduler: tcp://HOST:PORT, or slurm",
+            help="share the work among the workers of a Dask scheduler: tcp://HOST:PORT",
             metavar="ADDRESS",
         ),
     ]
@@ -287,19 +287,6 @@ def parse_generator(name: str) -> Generator:
         if name == generator:
             return generator
     raise SpanLabError(f"the generator is {' or '.join(GENERATORS)}; found '{name}'")
-
-
-PairedOption = Annotated[
-    PathLike | None,
-    typer.Option(
-        "--paired-with",
-        help=(
-            "use the blocks of this session, or of this paradigm with the same seed: same items and answers, presented"
-            " as in the variant"
-        ),
-        metavar="SESSION_OR_PARADIGM",
-    ),
-]
 
 
 def window_options(options: Mapping[str, Any]) -> dict[str, Any]:

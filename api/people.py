@@ -17,7 +17,6 @@ from .options import (
     DesignOption,
     GeneratorOption,
     LevelsOption,
-    PairedOption,
     TrialsOption,
     TriggersOption,
     as_lists,
@@ -92,14 +91,6 @@ class AtWindow(TypedDict, total=False):
         typer.Option("--font", help="font file for letters that the shipped typeface lacks", metavar="FILE"),
     ]
     triggers: TriggersOption
-    trigger_code: Annotated[
-        Words,
-        typer.Option(
-            "--trigger-code",
-            help="trigger code in place of the paradigm's, such as phases.probe=20; may be repeated",
-            metavar="NAME=CODE",
-        ),
-    ]
     keys: Annotated[
         str,
         typer.Option(
@@ -161,7 +152,6 @@ def run(
     ] = None,
     trials: TrialsOption = None,
     design: DesignOption = None,
-    paired_with: PairedOption = None,
     data: DataOption = "data",
     generator: GeneratorOption = None,
     language: Annotated[
@@ -199,10 +189,9 @@ def run(
     """
     from ..agents.human.input.steps import read_refractory
     from ..sessions.key_mapping import key_setting
-    from ..sessions.people import begin_with_somebody
+    from ..sessions.people import Seat, begin_with_somebody, plan_for_somebody
     from ..sessions.run import carry_out
     from ..sessions.studies.study import is_study
-    from ..sessions.triggers import parse_codes
 
     window = {
         **window_options(options),
@@ -213,10 +202,10 @@ def run(
     looks: dict[str, Any] = {"palette": options["palette"]} if "palette" in options else {}
     if "refractory" in options:
         looks["refractory"] = read_refractory(options["refractory"])
-    of_paradigms = {"set": levels, "seed": seed, "trials": trials, "paired_with": paired_with, "design": design}
+    of_paradigms = {"set": levels, "seed": seed, "trials": trials, "design": design}
     of_paradigms |= {"generator": generator, "no_practice": not practice}
     if is_study(paradigm):
-        of_paradigms |= {name: options.get(name) for name in ("trigger_code", "keys", "key")}
+        of_paradigms |= {name: options.get(name) for name in ("keys", "key")}
         _refuse(of_paradigms, "the study file says that")
         visit = StudyOptions(
             participant=participant,
@@ -232,30 +221,29 @@ def run(
         return Taken(Path(data), told=run_study(paradigm, Path(data), visit, speed, {**window, **looks}))
     _refuse(dict.fromkeys(part(options, VisitOptions), True), f"{paradigm} is not a study file")
     watching = watcher(options.get("say"))
-    begun, agent = begin_with_somebody(
+    looks = {"palette": "published", "refractory": read_refractory("200,100"), **looks}
+    seat = Seat(participant, {**window, **looks}, simulate, speed)
+    chosen_levels = as_lists(levels)
+    chosen = plan_for_somebody(
         Path(data),
         paradigm,
-        participant,
-        simulate=simulate,
-        speed=speed,
-        window={
-            **window,
-            "palette": "published",
-            "refractory": read_refractory("200,100"),
-            **looks,
-        },
-        say=watching.say,
+        seat.who(),
         seed=seed,
-        levels=as_lists(levels),
+        levels=chosen_levels,
         trials=trials,
         design=design,
         generator=None if generator is None else parse_generator(generator),
-        paired_with=paired_with,
+    )
+    begun, agent = begin_with_somebody(
+        Path(data),
+        chosen,
+        seat,
+        say=watching.say,
+        levels=chosen_levels,
         language=language or "en",
         practice=practice,
         pilot=pilot,
         keys=key_setting(options.get("keys", "standard"), words(options.get("key", ()))),
-        codes=parse_codes(words(options.get("trigger_code", ()))),
     )
     return Taken(begun.folder, carry_out(begun, agent, watching))
 

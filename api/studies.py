@@ -173,7 +173,7 @@ def _take(battery: Battery, study: Study, data: Path, request: VisitRequest) -> 
 
 def _tell_how(study: Study, visit: Visit, request: VisitRequest, goes_on: bool, data: Path) -> None:
     """Print what an assistant might not expect of a session, on stderr."""
-    from ..sessions.studies.status import finished_sessions
+    from ..sessions.studies.monitoring import finished_sessions
     from ..sessions.studies.visit_files import fields_due
 
     remarks: list[str] = []
@@ -261,8 +261,7 @@ def _display() -> bool:
 
 def _asked(study: Study, data: Path, request: VisitRequest) -> VisitRequest:
     from ..agents.human.pages.dialog import ask
-    from ..sessions.studies.intake import answered, questions
-    from ..sessions.studies.visit import check_request, proposed
+    from ..sessions.studies.visit import answered, check_request, proposed, questions
 
     def check(typed: Mapping[str, str]) -> Mapping[str, str]:
         return check_request(study, data, answered(study, request.kind, typed, request.session), study.languages[0])
@@ -284,8 +283,8 @@ def _asked(study: Study, data: Path, request: VisitRequest) -> VisitRequest:
 def _asking(agent: WindowAgent) -> Callable[[Visit], Mapping[str, Any]]:
     """Return a function that asks the participant the study's questions in a dialog, after consent."""
     from ..agents.human.pages.dialog import ask
-    from ..sessions.studies.fields import read_typed
-    from ..sessions.studies.intake import about_participant, to_ask
+    from ..sessions.studies.schema import read_typed
+    from ..sessions.studies.visit import about_participant, to_ask
     from ..sessions.studies.visit_files import known_fields
 
     def answers(visit: Visit) -> Mapping[str, Any]:
@@ -496,7 +495,7 @@ def decide(folder: Path, skip: str, repeat: str, reason: str) -> None:
     SpanLabError
         where that is not possible, or the folder has several sessions.
     """
-    from ..sessions.studies import desk
+    from ..sessions.studies import visit_files
     from ..sessions.studies.visit_files import latest_visits
 
     visits = latest_visits(folder.resolve())
@@ -506,9 +505,9 @@ def decide(folder: Path, skip: str, repeat: str, reason: str) -> None:
             " none"
         )
     if skip:
-        desk.skip(visits[0], skip, reason)
+        visit_files.skip(visits[0], skip, reason)
     if repeat:
-        desk.repeat(visits[0], repeat, reason)
+        visit_files.repeat(visits[0], repeat, reason)
 
 
 def _study_file(name: str, *folders: Path) -> tuple[str, str]:
@@ -652,7 +651,7 @@ def _how_long(study: Study) -> Iterable[str]:
 @public
 def study_status(study: StudyArgument, *, data: DataOption = "data") -> Result:
     """Show who has finished what in a study."""
-    from ..sessions.studies.status import overview
+    from ..sessions.studies.monitoring import overview
     from ..sessions.studies.study import load_study
 
     table = overview(load_study(study), Path(data))
@@ -704,9 +703,9 @@ def study_withdraw(
 ) -> Result:
     """Remove the data of a participant who withdraws, and leave a note about it."""
     from ..sessions.session import day_here
+    from ..sessions.studies.monitoring import belongings
     from ..sessions.studies.participants import find, left_over
     from ..sessions.studies.participants import withdraw as remove
-    from ..sessions.studies.status import belongings
     from ..sessions.studies.study import load_study
 
     loaded = load_study(study)

@@ -56,7 +56,7 @@ def transcript(
 
 def _reread(session: Path, output: Path | None) -> Result:
     """What changes where the stored replies are read again."""
-    from ..sessions.transcripts.rereading import described, reread, write_reread
+    from ..sessions.transcripts.transcript import described, reread, write_reread
 
     found, replies = reread(session)
     lines = described(replies).splitlines()

@@ -13,6 +13,7 @@ import os
 import secrets
 import shutil
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping
@@ -271,16 +272,13 @@ def whole_path(path: Path) -> Generator[Path]:
     """
     if path.exists():
         raise SpanLabError(f"{path} exists; name another place, so that nothing is overwritten")
-    hidden = path.with_name(f".{path.name}.part")
     try:
-        shutil.rmtree(hidden, ignore_errors=True)
-        hidden.mkdir(parents=True)
-        yield hidden / path.name
-        (hidden / path.name).rename(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as hidden:
+            yield Path(hidden) / path.name
+            (Path(hidden) / path.name).rename(path)
     except OSError as error:
         raise _refused(path, error, "") from None
-    finally:
-        shutil.rmtree(hidden, ignore_errors=True)
 
 
 #: So many bytes are written to see whether there is room again.

@@ -8,7 +8,8 @@ import contextvars
 import signal
 import threading
 from collections.abc import Callable, Coroutine, Generator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 _Result = TypeVar("_Result")
@@ -36,37 +37,24 @@ def run_to_end(work: Coroutine[Any, Any, _Result]) -> _Result:
 
 
 def _run_in_thread(work: Coroutine[Any, Any, _Result]) -> _Result:
-    results: list[_Result] = []
-    faults: list[BaseException] = []
-    tasks: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[_Result]]] = []
+    runner = asyncio.Runner()
 
-    async def watched() -> _Result:
-        task = asyncio.ensure_future(work)
-        tasks.append((asyncio.get_running_loop(), task))
-        return await task
+    def carry_out() -> _Result:
+        with runner:
+            return runner.run(work)
 
-    def carry_out() -> None:
+    with ThreadPoolExecutor(1, "spanlab session") as thread:
+        done = thread.submit(contextvars.copy_context().run, carry_out)
         try:
-            results.append(asyncio.run(watched()))
-        except BaseException as fault:
-            faults.append(fault)
-
-    thread = threading.Thread(target=contextvars.copy_context().run, args=(carry_out,), name="spanlab session")
-    thread.start()
-    interrupted = False
-    while thread.is_alive():
-        try:
-            thread.join(_LOOK_S)
+            while not done.done():
+                wait([done], _LOOK_S)
         except KeyboardInterrupt:
-            interrupted = True
-            for loop, task in tasks:
-                if not loop.is_closed():
+            with suppress(RuntimeError):  # it may be over by now
+                loop = runner.get_loop()
+                for task in asyncio.all_tasks(loop):
                     loop.call_soon_threadsafe(task.cancel)
-    if interrupted:
-        raise KeyboardInterrupt
-    if faults:
-        raise faults[0]
-    return results[0]
+            raise
+    return done.result()
 
 
 #: sent when a system or a scheduler ends the program, and when its terminal goes away

@@ -8,7 +8,6 @@ Here is the border to Dask, whose types are incomplete.
 
 from __future__ import annotations
 
-import os
 import pickle
 import signal
 import threading
@@ -22,8 +21,6 @@ from .errors import SpanLabError
 if TYPE_CHECKING:
     from distributed import Client
 
-#: ``--scheduler slurm`` asks SLURM for workers
-SLURM = "slurm"
 #: seconds in which a scheduler must be reached, and in which it must have a worker
 _REACHED_S, _STAFFED_S = 20.0, 600.0
 #: jobs that wait at each worker, so that none is ever idle; results wait no longer than they must
@@ -60,10 +57,6 @@ class WorkerPool(Protocol):
         """
         ...
 
-    def described(self) -> str:
-        """A description of the workers in a few words."""
-        ...
-
 
 class SerialPool:
     """This process does everything, one job after the other."""
@@ -75,9 +68,6 @@ class SerialPool:
         ready = shared()
         for number, job in enumerate(jobs):
             yield number, work(ready, job)
-
-    def described(self) -> str:
-        return "this process"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +106,6 @@ class DaskPool:
 
     def __init__(self, client: Client, name: str) -> None:
         self._client, self._name = client, name
-
-    def described(self) -> str:
-        return self._name
 
     def each(
         self, work: Work, shared: Callable[[], Any], jobs: Sequence[Any]
@@ -204,9 +191,9 @@ def open_pool(workers: int | None = None, scheduler: str | None = None) -> Gener
 
     Parameters
     ----------
-    workers : processes on this machine; with ``scheduler`` ``slurm``, jobs to ask SLURM for
-    scheduler : address of a Dask scheduler (``tcp://HOST:PORT``), or ``slurm``; with neither of the
-        two, this process works alone
+    workers : processes on this machine
+    scheduler : address of a Dask scheduler (``tcp://HOST:PORT``); with neither of the two, this
+        process works alone
 
     Raises
     ------
@@ -216,25 +203,17 @@ def open_pool(workers: int | None = None, scheduler: str | None = None) -> Gener
     if workers is None and scheduler is None:
         yield SerialPool()
         return
-    if scheduler is not None and scheduler != SLURM and workers is not None:
+    if scheduler is not None and workers is not None:
         raise SpanLabError(f"the scheduler {scheduler} has workers of its own: leave out --workers")
-    if scheduler == SLURM and workers is None:
-        raise SpanLabError("how many jobs should SLURM be asked for? Add --workers N")
     try:
         import distributed  # noqa: F401
         from dask import config as dask_config  # pyright: ignore[reportPrivateImportUsage]
     except ImportError:
         raise SpanLabError('sharing out work needs Dask; install it with: pip install "spanlab[cluster]"') from None
+    made = _here(workers or 1) if scheduler is None else _at(scheduler)
     # What is sent is as large as it must be.
-    with dask_config.set({"distributed.admin.large-graph-warning-threshold": "10GB"}):
-        if scheduler == SLURM:
-            made = _slurm(workers or 1)
-        elif scheduler is not None:
-            made = _at(scheduler)
-        else:
-            made = _here(workers or 1)
-        with made as pool:
-            yield pool
+    with dask_config.set({"distributed.admin.large-graph-warning-threshold": "10GB"}), made as pool:
+        yield pool
 
 
 @contextmanager
@@ -284,35 +263,3 @@ def _at(address: str) -> Generator[WorkerPool]:
         ) from None
     with client:
         yield DaskPool(client, f"the scheduler {address}")
-
-
-@contextmanager
-def _slurm(jobs: int) -> Generator[WorkerPool]:
-    from distributed import Client
-
-    try:
-        from dask_jobqueue.config import reconfigure
-        from dask_jobqueue.slurm import SLURMCluster
-    except ImportError:
-        raise SpanLabError(
-            'asking SLURM for workers needs dask-jobqueue; install it with: pip install "spanlab[cluster]"'
-        ) from None
-    from dask import config as dask_config  # pyright: ignore[reportPrivateImportUsage]
-
-    reconfigure()  # its defaults are gone where it was first imported under settings that held for a while (dask.config.set)  # noqa: E501
-    # A job of several cores is as many workers: each computes with one thread.
-    cores = dask_config.get("jobqueue.slurm.cores", None)
-    try:
-        cluster = SLURMCluster() if cores is None else SLURMCluster(processes=cores)
-    except ValueError as error:
-        raise SpanLabError(
-            f"no settings for SLURM ({' '.join(str(error).split())}); give them under jobqueue: slurm: in"
-            f" {_config_folder()}/jobqueue.yaml (cores, memory, queue, walltime ...)"
-        ) from None
-    with cluster, Client(cluster) as client:
-        cluster.scale(jobs=jobs)
-        yield DaskPool(client, f"{jobs} jobs of SLURM")
-
-
-def _config_folder() -> str:
-    return os.environ.get("DASK_CONFIG", os.path.join("~", ".config", "dask"))

@@ -285,8 +285,6 @@ class PlannedTrial:
     draws : of a trial that comes from elsewhere, by name (:func:`.compile.compile_trial`); None =
         drawn from the seed
     name : of a trial that comes from elsewhere, such as ``train_000012``
-    paired : of a trial that has what was drawn for a trial of another paradigm (:mod:`.pairing`),
-        the ``trial_id`` of that one
     varies : in an adaptive design, the factor whose level is decided when the trials before are
         finished; ``levels`` has the first trial's
     """
@@ -300,7 +298,6 @@ class PlannedTrial:
     draws: Draws | None = None
     name: str = ""
     varies: str = ""
-    paired: str = ""
 
     def compile(self, paradigm: Paradigm, generator: Generator) -> Trial:
         """The trial itself; one that was compiled a while ago is not compiled again."""

@@ -418,8 +418,7 @@ def generators() -> dict[str, Callable[[], str]]:
     from spanlab.paradigms.network_view import NetworkView
     from spanlab.paradigms.triggers import Triggers
     from spanlab.sessions.evaluations.evaluation_set import ParadigmEntry, SetFile
-    from spanlab.sessions.studies.fields import FieldPart
-    from spanlab.sessions.studies.schema import Entry, Group, StudyFile
+    from spanlab.sessions.studies.schema import Entry, FieldPart, Group, StudyFile
     from spanlab.stimuli import STIMULI
 
     return {

@@ -6,7 +6,7 @@ from __future__ import annotations
 import inspect
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast, get_args
 
 from ..agents.at_once import BatchAgent
@@ -16,7 +16,6 @@ from ..core.errors import SpanLabError
 from ..core.json_values import as_object
 from ..paradigms import Percept, ResponseKind
 from ..paradigms.identity import canonical, digest
-from .record.events import Resumed
 
 _FAULT = "this is a fault of the agent"
 
@@ -89,7 +88,7 @@ def check_response(percept: Percept, response: object, number: int, reported: bo
     if response.outcome == "answered" and percept.ask is not None and not _allowed(percept.ask.kind, response.value):
         raise SpanLabError(
             f"the agent answered {_shown(response.value)} in step {number}; allowed is"
-            f" {percept.ask.kind.allowed_values()}{_meant(percept.ask.kind, response.value)}: {_FAULT}"
+            f" {percept.ask.kind.allowed_values()} (outcome omitted where nothing was answered): {_FAULT}"
         )
     return response
 
@@ -98,24 +97,6 @@ def _allowed(kind: ResponseKind, value: object) -> bool:
     """Return whether a value is of plain Python (no numpy number, which JSON does not have) and an
     answer to such a question."""
     return type(value) in (int, str, tuple) and kind.allows(value)
-
-
-def _meant(kind: ResponseKind, value: object) -> str:
-    """Suggest the value that was probably meant instead of one that is not allowed."""
-    if value is None:
-        return (
-            "; where nothing was answered, give outcome='omitted', and outcome='invalid' where the answer could not be"
-            " read"
-        )
-    if isinstance(value, list):
-        return "; give the tuple in place of the list" if kind.allows(tuple(cast("list[Any]", value))) else ""
-    written = str(value) if isinstance(value, int | str) else ""
-    parsed = kind.parse(written)
-    return (
-        ""
-        if parsed is None
-        else f"; a written answer {written[:60]!r} stands for {parsed!r}, which percept.ask.kind.parse gives"
-    )
 
 
 def answers_of(
@@ -140,12 +121,14 @@ def answers_of(
     answers: Any = (
         agent.answer(contexts, trials) if hidden is None else agent.answer(contexts, trials, hidden.__setitem__)
     )
-    lengths, steps = _lengths(answers), [len(trial) for trial in trials]
-    if lengths != steps:
-        returned = _shown(answers) if lengths is None else f"answers to {_counts(lengths)}"
+    try:
+        fits = [len(of_trial) for of_trial in answers] == [len(trial) for trial in trials]
+    except TypeError:
+        fits = False
+    if not fits:
         raise SpanLabError(
-            f"{agent.name} gave {returned} for {_counts(steps)}; expected from answer() is a list with a list for each"
-            f" trial: {_FAULT}"
+            f"{agent.name} gave {_shown(answers)}; expected from answer() is a list with a list for each of the"
+            f" {len(trials)} trials, with an answer or None for each of its steps: {_FAULT}"
         )
     if hidden is not None and len(hidden) != len(trials):
         raise SpanLabError(f"{agent.name} kept the hidden states of {len(hidden)} of {len(trials)} trials: {_FAULT}")
@@ -173,27 +156,6 @@ def for_record(what: str, agent: Agent, content: object) -> dict[str, Any]:
     return dict(cast("Mapping[str, Any]", content))
 
 
-def _lengths(answers: object) -> list[int] | None:
-    """Count the answers of each trial; None where they are not lists."""
-    if not isinstance(answers, Sequence) or isinstance(answers, str):
-        return None
-    lengths: list[int] = []
-    for of_trial in cast("Sequence[object]", answers):
-        if not isinstance(of_trial, Sequence) or isinstance(of_trial, str):
-            return None
-        lengths.append(len(cast("Sequence[object]", of_trial)))
-    return lengths
-
-
-def _counts(lengths: Sequence[int]) -> str:
-    steps = (
-        f"{min(lengths)} to {max(lengths)}"
-        if lengths and min(lengths) != max(lengths)
-        else f"{lengths[0] if lengths else 0}"
-    )
-    return f"{len(lengths)} trials of {steps} steps"
-
-
 def _shown(value: object) -> str:
     """A value and its type, in a message."""
     if value is None:
@@ -219,9 +181,9 @@ def settings_hash(agent: Agent) -> str:
     return digest([agent.kind.name, agent.name, settings_of(agent)])
 
 
-def changed_constants(agent: Agent, info: Mapping[str, Any], where: object) -> dict[str, list[Any]]:
-    """Return harmless changes since a session began, with old and new values: constants of the
-    program, which no user chose, and settings that may be chosen anew.
+def changed_settings(agent: Agent, info: Mapping[str, Any], where: object) -> dict[str, list[Any]]:
+    """Return the changes since a session began in settings that may change, with old and new
+    values.
 
     Parameters
     ----------
@@ -236,7 +198,7 @@ def changed_constants(agent: Agent, info: Mapping[str, Any], where: object) -> d
     settings = settings_of(agent)
     if settings_hash(agent) == info["agent_settings_hash"]:
         return {}
-    rules, then = agent.setting_rules(), as_object(info.get("agent_settings"))
+    may_change, then = agent.may_change(), as_object(info.get("agent_settings"))
     if (agent.kind.name, agent.name) != (info["agent_kind"], info["agent"]):
         raise SpanLabError(
             f"{where} was begun by {info['agent']} with other settings, so it cannot be resumed with {agent.name}:"
@@ -247,7 +209,7 @@ def changed_constants(agent: Agent, info: Mapping[str, Any], where: object) -> d
     for name in {**then, **settings}:
         if name in then and name in settings and _same(then[name], settings[name]):
             continue
-        if name in rules.constants | rules.anew:
+        if name in may_change:
             changed[name] = [then.get(name), settings.get(name)]
         else:
             other.append(f"{name} was {_short(then.get(name))} and is {_short(settings.get(name))}")
@@ -257,29 +219,6 @@ def changed_constants(agent: Agent, info: Mapping[str, Any], where: object) -> d
             " settings it began with, or begin a new session"
         )
     return changed
-
-
-def note_changes(agent: Agent, changed: Mapping[str, list[Any]], event: Resumed, say: Callable[[str], None]) -> None:
-    """Say what has changed since a session began (:func:`changed_constants`), and note it in the
-    event with which the session goes on.
-
-    Parameters
-    ----------
-    say : told with what the session goes on
-    """
-    anew = agent.setting_rules().anew
-    chosen = {name: values for name, values in changed.items() if name in anew}
-    constants = {name: values for name, values in changed.items() if name not in anew}
-    if chosen:
-        say(f"another setting than it began with: {_in_words(chosen)}")
-        event["settings"] = chosen
-    if constants:
-        say(f"what this version of spanlab does differently from the one that began it: {_in_words(constants)}")
-        event["constants"] = constants
-
-
-def _in_words(changed: Mapping[str, list[Any]]) -> str:
-    return "; ".join(f"{name} was {then} and is {now}" for name, (then, now) in changed.items())
 
 
 def _same(one: Any, other: Any) -> bool:

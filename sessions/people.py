@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from ..paradigms import Generator, Trial, load_paradigm
 from ..paradigms.identity import MAX_MASTER_SEED, digest
 from .key_mapping import KeySetting, key_request
 from .record.reader import sessions_below
-from .request import Request, pair_trials, plan_trials
+from .request import ChosenTrials, plan_trials
 from .run import begin, session_stem
 from .session import Session
 from .triggers import trigger_request
@@ -90,26 +90,78 @@ def seeds_taken(names: Sequence[str], paradigm: str) -> set[int]:
     return {int(match[1]) for name in names if (match := pattern.fullmatch(name))}
 
 
-def begin_with_somebody(
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """Who sits down at a window: a person, or the simulated participant.
+
+    Parameters
+    ----------
+    participant : identifier of the person
+    window, simulate, speed : as :func:`.seating.seat` takes them
+    """
+
+    participant: str
+    window: Mapping[str, Any]
+    simulate: str | None = None
+    speed: float = 1.0
+
+    def who(self) -> str:
+        """The person, or the simulated participant, as records of sessions name them.
+
+        Raises
+        ------
+        SpanLabError
+            when nobody takes part.
+        """
+        from ..agents.human.seating import parse_simulate
+
+        if self.participant:
+            return self.participant
+        if self.simulate is None:
+            raise SpanLabError("who takes part? Give --participant ID (or --simulate capacity for a rehearsal)")
+        return f"simulated:{parse_simulate(self.simulate, self.speed)[0]}"
+
+
+def plan_for_somebody(
     data: Path,
     paradigm: str,
-    participant: str = "",
+    who: str,
     *,
-    simulate: str | None = None,
-    speed: float = 1.0,
-    window: Mapping[str, Any],
-    say: Callable[[str], None],
     seed: int | None = None,
     levels: Mapping[str, Sequence[Any]] | None = None,
     trials: int | None = None,
     design: str | None = None,
     generator: Generator | None = None,
-    paired_with: str | Path | None = None,
+) -> ChosenTrials:
+    """Plan the trials of somebody at a window; what is None was not said. A seed that is not given
+    is drawn (:func:`seed_for`).
+
+    Parameters
+    ----------
+    data : folder for sessions
+    paradigm : name in the library, or a YAML file
+
+    Raises
+    ------
+    SpanLabError
+        for what is unknown or impossible.
+    """
+    drawn = seed_for(data, load_paradigm(paradigm).name, who) if seed is None else SessionSeed(seed)
+    chosen = plan_trials(paradigm, drawn.seed, levels, trials, design, generator or "corrected")
+    return replace(chosen, extra={"seed_from": drawn.as_json()})
+
+
+def begin_with_somebody(
+    data: Path,
+    chosen: ChosenTrials,
+    seat: Seat,
+    *,
+    say: Callable[[str], None],
+    levels: Mapping[str, Sequence[Any]] | None = None,
     language: str = "en",
     practice: bool = True,
     pilot: bool = False,
     keys: KeySetting | None = None,
-    codes: Mapping[str, Any] | None = None,
 ) -> tuple[Session, WindowAgent]:
     """Begin the session of a person or of the simulated participant; the window is open when this
     returns.
@@ -117,69 +169,29 @@ def begin_with_somebody(
     Parameters
     ----------
     data : folder for sessions
-    paradigm : name in the library, or a YAML file
-    participant : identifier of the person
-    simulate, speed, window : as :func:`.seating.seat` takes them
+    chosen : from :func:`plan_for_somebody`
     say : takes sentences for whoever has started the session
-    seed, levels, trials, design, generator, paired_with : which trials, as :mod:`.request`
-        has it; None where it was not said
-    codes : trigger codes that differ from the paradigm's, laid out as in its file
+    levels : those that were chosen for this session; None where none were
 
     Raises
     ------
     SpanLabError
-        when nobody takes part, there is no display, or something that was given is unknown,
-        impossible or without meaning.
+        when there is no display, or something that was given is unknown, impossible or without
+        meaning.
     """
-    from ..agents.human.seating import parse_simulate, seat
+    from ..agents.human.seating import seat as take_seat
 
-    if not participant and simulate is None:
-        raise SpanLabError("who takes part? Give --participant ID (or --simulate capacity for a rehearsal)")
-    name = participant or f"simulated:{parse_simulate(simulate or '', speed)[0]}"
-    chosen_seed = seed_for(data, load_paradigm(paradigm).name, name) if seed is None else SessionSeed(seed)
-    if paired_with is None:
-        chosen = plan_trials(paradigm, chosen_seed.seed, levels, trials, design, generator or "corrected")
-    else:
-        if seed is None and not Path(paired_with).is_dir():
-            raise SpanLabError(
-                f"which seed should the blocks of {paired_with} have? Give --seed, or name the session: --paired-with"
-                " SESSION"
-            )
-        chosen = pair_trials(
-            paradigm,
-            paired_with,
-            seed=chosen_seed.seed,
-            levels=levels,
-            trials=trials,
-            design=design,
-            generator=generator,
-        )
-    port = str(window.get("triggers") or "")
-    if codes and not port:
-        raise SpanLabError(
-            "--trigger-code changes codes that are not sent: add --triggers PORT (or --triggers dry), or leave it out"
-        )
-    check_patch(str(window.get("patch") or ""), (trial.compile(chosen.paradigm, "corrected") for trial in chosen.plan))
+    port = str(seat.window.get("triggers") or "")
+    patch = str(seat.window.get("patch") or "")
+    check_patch(patch, (trial.compile(chosen.paradigm, "corrected") for trial in chosen.plan))
     tell_unspoken(language, say)
-    agent = seat(simulate, chosen.seed, speed, window)
-    triggers = {"triggers": trigger_request(chosen.paradigm, port, codes)} if port else {}
-    extra = {
-        "seed_from": chosen_seed.as_json(),
-        "keys": key_request(keys or KeySetting(), participant),
-        **triggers,
-        **chosen.extra,
-    }
-    request = Request(
-        chosen.seed,
-        chosen.generator,
-        participant,
-        chosen.design,
-        language,
-        pilot,
-        practice,
-        levels,
-        source=paradigm,
-        extra=extra,
+    agent = take_seat(seat.simulate, chosen.seed, seat.speed, seat.window)
+    extra = {**chosen.extra, "keys": key_request(keys or KeySetting(), seat.participant)}
+    if port:
+        extra["triggers"] = trigger_request(chosen.paradigm, port)
+    asked = chosen.request(pilot)
+    request = replace(
+        asked, participant=seat.participant, language=language, practice=practice, levels=levels, extra=extra
     )
     return begin(data, chosen.paradigm, agent, chosen.plan, request), agent
 

@@ -115,6 +115,7 @@ async def practise(
 
     Parameters
     ----------
+    host : leads a machine or a participant through it
     planned_as : the trial that takes the place of a planned one
     """
     practice = session.paradigm.practice

@@ -1,10 +1,10 @@
-"""The request for a session: its trials (planned by a design, taken from another session or from a file, or paired
-with those of another paradigm), and what is asked for besides."""
+"""The request for a session: its trials (planned by a design, or taken from another session or from a
+file), and what is asked for besides."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +16,11 @@ from ..paradigms import (
     Trial,
     load_paradigm,
     plan_session,
-    resolve_levels,
 )
 from ..paradigms.identity import canonical, trial_seed
 from ..stimuli import Stimulus
 from .record.reader import seed_independent
-from .session import (
-    same_trials,
-)
+from .session import same_trials
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +142,7 @@ def trials_like(session: Path, paradigm: str | None = None) -> ChosenTrials:
     info = other.info
     if paradigm is not None and paradigm not in (info["paradigm_source"], other.paradigm.name):
         raise SpanLabError(f"{session} is a session of {other.paradigm.name}, not of {paradigm}")
-    extra = {key: info[key] for key in ("trials_from", "paired_with") if key in info}
+    extra = {"trials_from": info["trials_from"]} if "trials_from" in info else {}
     extra |= {"seed_from": {"given": False, "independent": True}} if seed_independent(info) else {}
     return ChosenTrials(
         other.paradigm,
@@ -233,94 +230,6 @@ def fresh_trials(known: ChosenTrials, seed: int = 1) -> ChosenTrials:
     return ChosenTrials(paradigm, plan, seed, generator, known.design, known.source, extra={"fresh_of": source})
 
 
-def pair_trials(
-    variant: str,
-    other: str | Path,
-    *,
-    seed: int | None = None,
-    levels: Mapping[str, Sequence[Any]] | None = None,
-    trials: int | None = None,
-    design: str | None = None,
-    generator: Generator | None = None,
-) -> ChosenTrials:
-    """Plan the trials of a variant with the blocks of a session or a paradigm.
-
-    Parameters
-    ----------
-    variant : name or file of the paradigm that is to be taken
-    other : folder of a session, or name or file of a paradigm
-    seed, levels, trials, design, generator : as they were given, None where they were not. With a
-        session, ``levels`` chooses among its trials
-
-    Raises
-    ------
-    SpanLabError
-        when the two cannot be paired, or something that was given has no meaning here.
-    """
-    loaded = load_paradigm(variant)
-    if Path(other).is_dir():
-        if trials is not None or design is not None:
-            raise SpanLabError(
-                "--paired-with SESSION takes the trials of that session: leave out --trials and --design (--set chooses"
-                " among them)"
-            )
-        session = same_trials(Path(other))
-        info, base = session.info, session.paradigm
-        if generator is not None and generator != info["generator"]:
-            raise SpanLabError(
-                f"the trials of {other} come from the {info['generator']} generator: leave out --generator"
-            )
-        drawn_by: Generator = info["generator"]
-        planned = _with_levels(base, session.plan, levels or {}, other)
-        seed = session.seed if seed is None else seed
-        source: dict[str, Any] = {"session": session.name, "seed": session.seed, "design": info["design"]}
-        source |= {"independent": True} if seed_independent(info) else {}
-    else:
-        seed, drawn_by = 1 if seed is None else seed, generator or "corrected"
-        chosen = plan_trials(str(other), seed, levels, trials, design, drawn_by)
-        base, planned = chosen.paradigm, chosen.plan
-        if any(planned_trial.varies for planned_trial in planned):
-            raise SpanLabError(
-                f"{base.name}: levels of an adaptive design follow from answers, so nothing can be paired with it:"
-                " choose another --design"
-            )
-        source = {"session": "", "seed": seed, "design": design or "human"}
-    from ..paradigms.pairing import paired_plan
-
-    paired = paired_plan(loaded, base, planned, drawn_by, seed)
-    pairing = {
-        "paradigm": base.name,
-        "paradigm_hash": base.hash,
-        **source,
-        "shared": [*paired.shared],
-        "own": [*paired.fresh],
-    }
-    return ChosenTrials(loaded, paired.plan, seed, drawn_by, source["design"], variant, extra={"paired_with": pairing})
-
-
-def _with_levels(
-    base: Paradigm, plan: Sequence[PlannedTrial], levels: Mapping[str, Sequence[Any]], session: str | Path
-) -> list[PlannedTrial]:
-    """The trials of a session that have some levels, numbered anew."""
-    allowed = {name: [base.level(name, level) for level in values] for name, values in levels.items()}
-    resolved = [resolve_levels(base, planned.levels, planned.seed) for planned in plan] if allowed else []
-    chosen = (
-        [
-            planned
-            for planned, has in zip(plan, resolved, strict=True)
-            if all(has[name] in allowed_levels for name, allowed_levels in allowed.items())
-        ]
-        if allowed
-        else [*plan]
-    )
-    if not chosen:
-        raise SpanLabError(f"{session} has no trials with these levels")
-    blocks = {block: number for number, block in enumerate(dict.fromkeys(planned.block for planned in chosen), start=1)}
-    return [
-        replace(planned, block=blocks[planned.block], trial=number) for number, planned in enumerate(chosen, start=1)
-    ]
-
-
 def choose_trials(
     paradigm: str | None,
     *,
@@ -331,7 +240,6 @@ def choose_trials(
     generator: Generator | None = None,
     like: Path | None = None,
     trials_from: Path | None = None,
-    paired_with: str | Path | None = None,
     fresh: bool = False,
 ) -> ChosenTrials:
     """Choose the trials of a machine's session from the options that were given; an option that was
@@ -347,8 +255,6 @@ def choose_trials(
         when two things that were given contradict each other, and for what is unknown or
         impossible.
     """
-    if paired_with is not None and (like is not None or trials_from is not None):
-        raise SpanLabError("--paired-with makes trials of its own: leave out --like and --trials-from")
     if fresh:
         if like is None and trials_from is None:
             raise SpanLabError(
@@ -381,10 +287,6 @@ def choose_trials(
         return trials_of_file(trials_from, paradigm, 1 if seed is None else seed, trials, generator or "corrected")
     if paradigm is None:
         raise SpanLabError("which paradigm? Name one (see spanlab list), or give --like SESSION or --trials-from FILE")
-    if paired_with is not None:
-        return pair_trials(
-            paradigm, paired_with, seed=seed, levels=levels, trials=trials, design=design, generator=generator
-        )
     return plan_trials(paradigm, 1 if seed is None else seed, levels, trials, design, generator or "corrected")
 
 

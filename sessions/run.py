@@ -181,7 +181,7 @@ def _session_entries(plan: SessionPlan, instructions: str, created: str) -> dict
         "practice": request.practice,
         "like": request.like,
         "created": created,
-        "versions": _versions(),
+        "versions": dict(_installed()),
     }
 
 
@@ -246,10 +246,6 @@ def session_stem(paradigm: str, who: str, seed: int | None) -> str:
 
 def _slug(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-").lower()[:60] or "agent"
-
-
-def _versions() -> dict[str, str]:
-    return {**_installed()}
 
 
 @cache
@@ -317,14 +313,10 @@ class SessionOutlook:
             default=0,
         )
 
-    @property
+    @cached_property
     def trials(self) -> Sequence[Rehearsal]:
         """One trial of each kind, or of some kinds, evenly chosen; of each kind where trials are
         one conversation, since each counts with those before it."""
-        return self._trials
-
-    @cached_property
-    def _trials(self) -> Sequence[Rehearsal]:
         kinds = list(self._kinds.values())
         sampled = kinds[:: 1 if self._remembers else math.ceil(len(kinds) / _MOST_KINDS)]
         share = len(self._planned) / sum(map(len, sampled))
@@ -376,13 +368,9 @@ class SessionLedger:
         return read_events(self.folder)
 
     @cached_property
-    def _lines(self) -> Sequence[Mapping[str, Any]]:
-        return read_transcript(self.folder)
-
-    @property
     def lines(self) -> Sequence[Mapping[str, Any]]:
         """The lines of ``transcripts.jsonl``."""
-        return self._lines
+        return read_transcript(self.folder)
 
     @property
     def replies(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:

@@ -14,14 +14,14 @@ from ..core.atomic_files import only_writer
 from ..core.errors import SpanLabError
 from ..core.event_loop import run_to_end
 from ..paradigms import PlannedTrial
-from .agent_checks import changed_constants, note_changes
+from .agent_checks import changed_settings
 from .plan import apart_for
 from .record.events import Resumed, SessionStart
 from .record.reader import NO_TRIAL, SessionState, read_events, staircase_of, write_responses
 from .record.session_files import read_transcript
 from .record.staircase import Staircase
 from .record.writer import Recorder, TrialJournal
-from .session import Session, questions_of, speak_as_recorded, utc_now
+from .session import Session, questions_of, utc_now
 from .strategies.batches import in_batches
 from .strategies.concurrently import concurrently, interruptible, practise_and_recall
 from .strategies.one_by_one import After, TrialSource, TrialTaker, at_levels, note_apparatus, one_by_one
@@ -59,7 +59,7 @@ class Runner:
         self._retry_failed, self._stays = retry_failed, stays
         self.say: Callable[[str], None] = say or (lambda sentence: None)
         self.progress: Progress = progress or (lambda done, total: None)
-        self._changed = changed_constants(agent, session.info, session.folder)
+        self._changed = changed_settings(agent, session.info, session.folder)
         #: the result of an adaptive session (:meth:`.staircase.Staircase.summary`) after it has
         #: run; None for others
         self.span: Mapping[str, Any] | None = None
@@ -81,7 +81,7 @@ class Runner:
         agent.ready()
         if isinstance(agent, ConcurrentAgent):
             agent.recorded_in(session.folder, self.say)
-        with only_writer(session.folder), speak_as_recorded(info):
+        with only_writer(session.folder):
             events, lines = read_events(session.folder), read_transcript(session.folder)
             state = SessionState.of(events, lines, isinstance(agent, ConcurrentAgent) and agent.remembers)
             beginning = self._resumed(lines) if events else SessionStart(event="session_start", at=self.now())
@@ -104,7 +104,10 @@ class Runner:
             from ..agents.departures import in_vain
 
             event["paid_twice_at_most"] = in_vain(lines).count
-        note_changes(self.agent, self._changed, event, lambda what: self.say(f"{session.name} goes on with {what}"))
+        if self._changed:
+            event["settings"] = self._changed
+            changes = (f"{name} was {then} and is {now}" for name, (then, now) in self._changed.items())
+            self.say(f"{session.name} goes on with other settings than it began with: {'; '.join(changes)}")
         event["at"] = self.now()
         return event
 
@@ -161,8 +164,7 @@ class Runner:
     async def _with_participant(
         self, agent: WindowAgent, taker: TrialTaker, staircase: Staircase | None, after: Sequence[After]
     ) -> None:
-        from .participant_flow import ParticipantFlow
-        from .strategies.quiz import take_quiz
+        from .participant_flow import ParticipantFlow, take_quiz
 
         session, state = self.session, taker.state
         flow = ParticipantFlow(session, agent, taker.recorder.write)

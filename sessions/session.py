@@ -6,8 +6,7 @@ they were."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +16,7 @@ from ..agents.base import Agent, Sentences, TrialContext
 from ..core.agent_kinds import kind_named
 from ..core.atomic_files import only_writer, write_json, write_whole
 from ..core.errors import SpanLabError
-from ..core.locale import kept, texts_for_people
+from ..core.locale import texts_for_people
 from ..paradigms import (
     STANDARD_KEYS,
     AnswerKeys,
@@ -29,7 +28,6 @@ from ..paradigms import (
     plan_practice,
 )
 from ..paradigms.language.component_spec import filled
-from ..paradigms.language.diagnostics import listed
 from ..paradigms.language.own_files import KINDS, own_hash
 from ..paradigms.language.schema import SessionDesign
 from ..paradigms.library import in_library
@@ -47,8 +45,8 @@ from .record.reader import (
 )
 from .record.session_info import OF_SOME_TRIALS
 
-#: the entry of ``session.json`` on the sentences beside those of the paradigm, so that a session goes on with the
-#: words with which it began: those of pages and legends, and those about a machine's questions
+#: the entry of ``session.json`` on the sentences beside those of the paradigm: those of pages and legends, and those
+#: about a machine's questions, with which a session goes on
 SENTENCES, PAGES, QUESTIONS = "sentences", "pages", "questions"
 
 
@@ -196,14 +194,6 @@ def sentences_for_people(language: str) -> dict[str, Any]:
     return {SENTENCES: {PAGES: texts_for_people(language)}}
 
 
-@contextmanager
-def speak_as_recorded(info: Mapping[str, Any]) -> Generator[None]:
-    """Use the sentences with which the session (or the session of a study) began."""
-    pages = info.get(SENTENCES, {}).get(PAGES)
-    with kept(info["language"], pages) if pages else nullcontext():
-        yield
-
-
 def questions_of(info: Mapping[str, Any]) -> Mapping[str, Sentences]:
     """The sentences about each kind of question for a chat model, from the record."""
     return info.get(SENTENCES, {}).get(QUESTIONS, {})
@@ -263,11 +253,9 @@ def reopen(folder: str | Path) -> Session:
         except SpanLabError:
             now = None  # the file is gone or broken: the session carries its own copy
     if now is not None and now != then:
-        files = changed_files(stored, source)
-        which = f"; {listed(files, 3)}" if files else ""
         raise SpanLabError(
             f"the paradigm {stored.name} ({source}) has changed since {folder} began (hash {then} then, {now}"
-            f" now{which}), so the session cannot go on: its trials would not be the same. Restore the old file, or"
+            " now), so the session cannot go on: its trials would not be the same. Restore the old file, or"
             " start a new session"
         )
     use_copies(folder, stored, needed=True)
@@ -386,18 +374,3 @@ def use_copies(folder: Path, paradigm: Paradigm, needed: bool = False) -> None:
             remember(facts.sha256, copy)
         if needed:
             content_of(facts.sha256, name, facts.noun)
-
-
-def changed_files(then: Paradigm, source: str) -> list[str]:
-    """The images and sounds of a file of a paradigm that are not what they were, in words for a
-    message."""
-    try:
-        before, after = then.reader.files, load_paradigm(source).reader.files
-    except SpanLabError:
-        return []  # the file itself has changed, and is wrong now
-    changed = [f"{name} has changed" for name in before if name in after and after[name] != before[name]]
-    return [
-        *changed,
-        *(f"{name} is gone" for name in before if name not in after),
-        *(f"{name} is new" for name in after if name not in before),
-    ]

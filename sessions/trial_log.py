@@ -12,7 +12,7 @@ from ..agents.window import WindowEpisode
 from ..paradigms import Ask, ItemScore, Percept, PlannedTrial, Step, Trial, Truth, Verdict
 from ..paradigms.score_check import checked_scores
 from .agent_checks import check_response
-from .record.events import AskedStep, Event, Feedback, Notes, PairedWith, Score, ShownDisplay, ShownStep, TrialCutOff
+from .record.events import AskedStep, Event, Feedback, Notes, Score, ShownDisplay, ShownStep, TrialCutOff
 from .record.marking import fields_of
 from .record.reader import ResponseTable, SessionState, response_rows, response_table, trial_key
 
@@ -184,7 +184,6 @@ class SessionLog:
         """Begin the next attempt at a trial."""
         key = trial_key(planned.practice, planned.trial)
         attempt = self._attempts[key] = self._attempts.get(key, 0) + 1
-        paired: PairedWith = {"paired": planned.paired} if planned.paired else {}
         self._write(
             {
                 "event": "trial_start",
@@ -195,7 +194,6 @@ class SessionLog:
                 "levels": dict(trial.levels),
                 "seed": trial.seed,
                 "trial_id": trial.trial_id,
-                **paired,
                 "set_size": trial.set_size,
                 "list_length": trial.list_length,
                 "started_at": self._now(),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from ..core.errors import SpanLabError
 from ..paradigms import Paradigm
-from ..paradigms.language.yaml_source import scalar
 from ..paradigms.triggers import overridden, read_triggers, suggestion
 from .record.reader import find_sessions, read_events, read_session
 
@@ -39,36 +38,6 @@ def trigger_request(paradigm: Paradigm, port: str, changes: Mapping[str, Any] | 
     codes = overridden(declared, changes or {})
     read_triggers(codes, paradigm.timeline, "trigger codes")
     return {"port": port, "codes": codes}
-
-
-def parse_codes(changes: Sequence[str] | None) -> dict[str, Any]:
-    """Codes as they are given on the command line (``phases.probe=20``; ``none`` takes one away)
-    laid out as in a paradigm's file.
-
-    Raises
-    ------
-    SpanLabError
-        when one is not understood.
-    """
-    codes: dict[str, Any] = {}
-    for change in changes or ():
-        name, sign, value = change.partition("=")
-        keys = name.split(".")
-        if not sign or not all(keys):
-            raise SpanLabError(
-                f"a trigger code is given as NAME=CODE, such as phases.probe=20 or responses.same=31; found '{change}'"
-            )
-        below = codes
-        for key in keys[:-1]:
-            under = below.setdefault(key, {})
-            if not isinstance(under, dict):
-                raise SpanLabError(f"'{change}' contradicts another code for '{key}'")
-            below = cast("dict[str, Any]", under)
-        if keys[-1] in below:
-            raise SpanLabError(f"'{name}' is given twice")
-        typed = [scalar(code) for code in value.split(",")] if name == "shared" else scalar(value)
-        below[keys[-1]] = None if value == "none" else typed
-    return codes
 
 
 #: columns of :func:`sent_triggers`

@@ -19,7 +19,7 @@ from ...paradigms.translation import Words, translated_display, translated_perce
 from ...paradigms.triggers import Triggers
 from ...stimuli import Stimulus
 from ...stimuli.render.fonts import use_font
-from ..base import Response, SettingRules, Shown, TrialContext
+from ..base import Response, Shown, TrialContext
 from ..payments import Journal
 from ..window import Option, PageContent, WindowAgent, WindowEpisode
 from .display.frames import complaints
@@ -37,9 +37,7 @@ from .triggers.ports import read_address
 from .triggers.sender import TriggerSender
 from .window_options import USUAL_WINDOW, WindowOptions
 
-_CONSTANTS = frozenset({"acknowledge_ms", "go_on_not_before_ms", "reaction_times"})
-#: systems number their screens anew when one is plugged in
-_ANEW = frozenset({"screen"})
+_MAY_CHANGE = frozenset({"acknowledge_ms", "go_on_not_before_ms", "reaction_times", "screen"})
 
 
 def _psychopy_now() -> float:
@@ -316,9 +314,9 @@ class Participant(WindowAgent):
         }
 
     @override
-    def setting_rules(self) -> SettingRules:
-        """The settings that are constants of the program, and those that may be chosen anew."""
-        return SettingRules(_CONSTANTS, _ANEW)
+    def may_change(self) -> frozenset[str]:
+        """The settings that are constants of the program, and the screen, which may be chosen anew."""
+        return _MAY_CHANGE
 
     @override
     def apparatus(self) -> dict[str, Any]:

@@ -9,14 +9,11 @@ chat models are sent does not depend on any of these.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from string import Formatter
-from types import MappingProxyType
 
 import yaml
 
@@ -27,7 +24,6 @@ _FOLDER = files(__name__)
 #: What is said where there is no file for a language.
 FALLBACK = "en"
 _TO_PEOPLE = frozenset({"window", "session", "study", "legend", "keys", "counting"})
-_KEPT: ContextVar[Mapping[tuple[str, str], str]] = ContextVar("kept", default=MappingProxyType({}))
 
 
 @cache
@@ -68,8 +64,7 @@ def sentences(language: str) -> Mapping[str, str]:
 
 
 def sentence(key: str, language: str, **values: object) -> str:
-    """One sentence, with its gaps filled; as it was said before, where a session goes on
-    (:func:`kept`).
+    """One sentence, with its gaps filled.
 
     Parameters
     ----------
@@ -77,12 +72,6 @@ def sentence(key: str, language: str, **values: object) -> str:
     language : of who reads it; English where there is no file for it
     values : what stands in the gaps
     """
-    before = _KEPT.get().get((language, key))
-    if before is not None:
-        try:
-            return before.format(**values)
-        except (LookupError, ValueError, AttributeError):
-            pass  # it has gaps that nothing is said for any more
     texts = sentences(language)
     if key not in texts:
         raise KeyError(
@@ -137,17 +126,6 @@ def texts_for_people(language: str) -> dict[str, str]:
     """Return the sentences that a participant may read besides those of a paradigm or a study, for
     the record."""
     return {key: text for key, text in sentences(language).items() if key.partition(".")[0] in _TO_PEOPLE}
-
-
-@contextmanager
-def kept(language: str, before: Mapping[str, str]) -> Generator[None]:
-    """Say in a language what was said before, as a record keeps it (:func:`texts_for_people`); the
-    sentences of now where it keeps none."""
-    token = _KEPT.set({**_KEPT.get(), **{(language, key): text for key, text in before.items()}})
-    try:
-        yield
-    finally:
-        _KEPT.reset(token)
 
 
 def by_language(key: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from spanlab.analysis.means import Apart, Contrast, place_of
 from spanlab.core import SpanLabError, __version__, as_object
-from spanlab.sessions import find_sessions, read_session
+from spanlab.sessions.record import find_sessions, read_session
 
 from .measures import (
     Answerer,

@@ -233,7 +233,7 @@ def _sessions(paper: Paper, agents: list[str], trials: int, seed: int, data: Pat
 def _there(data: Path) -> dict[tuple[str, str, str], Path]:
     """The sessions in a folder, by who answered, with which settings (another checkpoint under the
     same name is another network), and which paradigm."""
-    from spanlab.sessions import find_sessions, read_session
+    from spanlab.sessions.record import find_sessions, read_session
 
     if not data.is_dir() or not any(data.iterdir()):
         return {}

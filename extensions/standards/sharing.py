@@ -44,7 +44,7 @@ OTHER = "(other)"
 _APART = {"session", "participant", "agent_kind", "agent", "started_at"}
 #: response kinds whose answers are all foreseen
 _FORESEEN = {"choice", "cells", "continuous", "rating", "sequence"}
-_SEEDS = {"seed", "trial_id", "paired_trial_id"}
+_SEEDS = {"seed", "trial_id"}
 _KEY_COLUMNS = ("participant", "pseudonym")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,9 +25,9 @@ from ...agents.registry import options_of
 from ...core.agent_kinds import kind_named
 from ...core.atomic_files import TakenError, make_folder, only_writer
 from ...core.errors import ParadigmError, Problem, SpanLabError
-from ...core.json_values import as_levels, as_list, as_object
+from ...core.json_values import as_levels, as_object
 from ...paradigms.identity import canonical, digest
-from ...paradigms.language.diagnostics import in_order, show, validated
+from ...paradigms.language.diagnostics import in_order, validated
 from ...paradigms.language.yaml_source import Document, YamlPath, read
 from ...paradigms.library import in_library
 from ..agent_checks import settings_of
@@ -36,12 +36,6 @@ from ..request import ChosenTrials, choose_trials
 from ..run import Watcher, agent_again, begin, carry_out, make_machine, prepare
 from ..session import Session, complete, reopen
 from ..transcripts.transcript import Transcript
-
-
-def _entries(named: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """The keys of each name; an empty mapping where there are none."""
-    nothing: dict[str, Any] = {}
-    return {name: entry or nothing for name, entry in named}
 
 
 class ParadigmEntry(BaseModel):
@@ -77,9 +71,10 @@ class SetFile(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    agents: list[str] = Field(min_length=1, description="who takes the trials, as with --agent; one name, or a list")
+    agents: list[str] = Field(min_length=1, description="who takes the trials, as with --agent")
     paradigms: dict[str, ParadigmEntry] = Field(
-        min_length=1, description="names in the library or files, each with set, trials, design and generator"
+        min_length=1,
+        description="names in the library or files, and below each its set, trials, design and generator, if any",
     )
     settings: dict[str, dict[str, Any]] = Field(
         default={"": {}}, min_length=1, description="settings of chat models by a name of yours, as with --chat"
@@ -100,80 +95,25 @@ class SetFile(BaseModel):
     )
     care: dict[str, Any] = Field(default={}, description="limits for requests, as with --care")
 
-    @field_validator("agents", mode="before")
-    @classmethod
-    def _one_agent(cls, value: Any) -> Any:
-        return [value] if isinstance(value, str) else value
-
     @field_validator("paradigms", "settings", "wordings", mode="before")
     @classmethod
     def _nothing_below(cls, value: Any) -> Any:
-        return _entries(as_object(value).items()) or value
+        """A name with nothing below it has an empty mapping."""
+        return {name: {} if entry is None else entry for name, entry in as_object(value).items()} or value
 
 
-def read_set(document: Document) -> tuple[SetFile, dict[str, YamlPath]]:
-    """The content of a set file, in which paradigms may be one name, a list, or names with keys
-    below them; and where each paradigm stands in it.
+def read_set(document: Document) -> SetFile:
+    """The content of a set file.
 
     Raises
     ------
     ParadigmError
         with everything that is wrong with it, by line.
     """
-    places: dict[str, YamlPath] = {}
-    problems: list[Problem] = []
-    data, entries = document.data, as_object(document.data).get("paradigms")
-    if isinstance(entries, str):
-        data = {**data, "paradigms": {entries: None}}
-    elif listed := as_list(entries):
-        named: dict[str, Any] = {}
-        for number, item in enumerate(listed):
-            path: YamlPath = ("paradigms", number)
-            entry = {item: None} if isinstance(item, str) else as_object(item)
-            if len(entry) != 1:
-                problems.append(document.problem(path, _not_one(item)))
-                continue
-            ((name, below),) = entry.items()
-            if name in named:
-                problems.append(
-                    document.problem(
-                        path, f"each paradigm can be named once, and '{name}' is named twice; give its levels as a list"
-                    )
-                )
-            named[name] = below
-            places[name] = path if isinstance(item, str) else (*path, name)
-        data = {**data, "paradigms": named or None}
-    content, wrong = validated(SetFile, data)
-    for path, message in wrong:
-        match path:
-            case ("paradigms", str() as name) if name in ParadigmEntry.model_fields:
-                stray = (
-                    f"'{name}' stands where names of paradigms stand: indent it further than the name of its paradigm"
-                )
-                problems.append(document.problem(path, stray))
-            case ("paradigms", str() as name, *below):
-                problems.append(document.problem((*places.get(name, ("paradigms", name)), *below), message))
-            case ("paradigms",) if problems:
-                pass  # what is wrong with its items is known
-            case _:
-                problems.append(document.problem(path, message))
-    if problems or not isinstance(content, SetFile):
-        raise ParadigmError(in_order(problems))
-    return content, {name: places.get(name, ("paradigms", name)) for name in content.paradigms}
-
-
-def _not_one(item: Any) -> str:
-    """Return the problem of an item in a list of paradigms."""
-    beside_name = [key for key in as_object(item) if key in ParadigmEntry.model_fields]
-    name = next((key for key in as_object(item) if key not in beside_name), None)
-    if name is not None and beside_name:
-        return (
-            f"'{beside_name[0]}' stands beside '{name}' and not below it: indent it further than the name of its"
-            " paradigm"
-        )
-    if name is not None:
-        return "there are several paradigms in one item: begin each of them with '- '"
-    return f"expected the name of a paradigm; found {show(item)}"
+    content, wrong = validated(SetFile, document.data)
+    if not isinstance(content, SetFile):
+        raise ParadigmError(in_order([document.problem(path, message) for path, message in wrong]))
+    return content
 
 
 #: the settings that a wording may have: sentences, where they stand, in which order and by which
@@ -271,7 +211,7 @@ class EvaluationSet:
 
     def __init__(self, path: Path, data: Path) -> None:
         self._document = document = read(path, str(path))
-        self.file, self._places = declared, _ = read_set(document)
+        self.file = declared = read_set(document)
         self._data, self._name, self._folder = data, path.stem, path.parent
         self._trials: dict[str, ChosenTrials] = {}
         unknown = [name for name in declared.prices if name not in declared.agents]
@@ -521,7 +461,7 @@ class EvaluationSet:
             except ParadigmError as error:
                 problems += error.problems
             except SpanLabError as error:
-                problems.append(self._document.problem(self._places[name], str(error)))
+                problems.append(self._document.problem(("paradigms", name), str(error)))
         for path, chat in {_path(entry): entry.chat for entry in waiting if options_of(entry.agent)}.items():
             try:
                 ChatSettings.read(chat)

@@ -230,10 +230,6 @@ class TrialTiming(TypedDict):
     ]
 
 
-#: What :func:`trial_timing` tells of each trial: columns of the response table.
-TRIAL_TIMING = tuple(field.name for field in fields_of(TrialTiming))
-
-
 def trial_timing(session: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> dict[tuple[str, int], TrialTiming]:
     """Return the timing of the displays of each attempt at a trial; only where there was a window.
 
@@ -394,7 +390,7 @@ def columns_of(models: Sequence[type], order: Sequence[str]) -> tuple[tuple[Colu
 ORDER = (
     *("session", "participant", "group", "agent_kind", "agent", "agent_settings_hash", "oracle"),
     *("paradigm", "paradigm_version", "paradigm_hash", "generator", "keys"),
-    *("block", "trial", "trial_id", "paired_trial_id", "seed", "step", "ask", "phase"),
+    *("block", "trial", "trial_id", "seed", "step", "ask", "phase"),
     *("practice", "pilot", "set_size", "list_length", "serial_position", "output_position", "retention_steps"),
     *("chance", "blind", "correct_answer", "answer", "outcome", "correct"),
     *("error", "period", "tolerance", "scale_from", "scale_to", "non_targets", "edit_distance"),

@@ -71,22 +71,10 @@ class Resumed(TypedDict):
             Holds("number of requests to a chat model that were sent but whose replies were not saved", measured=True),
         ]
     ]
-    constants: NotRequired[
-        Annotated[
-            dict[str, Any],
-            Holds(
-                "constants in which this version of SpanLab differs from the one that began the session: old value, new"
-                " value"
-            ),
-        ]
-    ]
     settings: NotRequired[
         Annotated[
             dict[str, Any],
-            Holds(
-                "settings that were chosen anew when the session was resumed, such as the `screen`: old value, new"
-                " value"
-            ),
+            Holds("settings that were others when the session was resumed, such as the `screen`: old value, new value"),
         ]
     ]
     at: NotRequired[At]
@@ -159,21 +147,9 @@ class Note(TypedDict):
 # -- trials ----------------------------------------------------------------------------------------
 
 
-class PairedWith(TypedDict, total=False):
-    """trials that are paired with others"""
-
-    paired: Annotated[
-        str,
-        Holds(
-            "trial_id of the trial of another paradigm with the same draws (--paired-with); empty for all other trials"
-        ),
-        InTable(name="paired_trial_id", missing=""),
-    ]
-
-
 @final
 @with_config(CLOSED)
-class TrialStart(OfTrial, PairedWith):
+class TrialStart(OfTrial):
     """a trial begins"""
 
     event: Literal["trial_start"]

@@ -26,7 +26,7 @@ it as rows of plain values.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -37,7 +37,6 @@ from ...core.extras import installed
 from .columns import COLUMNS, response_rows
 from .events import Event, TrialStart
 from .marking import Cell
-from .response_table import Table, together
 from .session_files import (
     FORMAT_VERSION,
     failed_trials,
@@ -117,6 +116,88 @@ class ResponseTable(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Table:
+    """A table of answers.
+
+    Parameters
+    ----------
+    values : of each column, None where there is nothing
+    types : of each column: string, integer, number or boolean
+    """
+
+    values: Mapping[str, Sequence[Any]]
+    types: Mapping[str, str]
+
+    @property
+    def column_names(self) -> list[str]:
+        return list(self.values)
+
+    @property
+    def num_rows(self) -> int:
+        return len(next(iter(self.values.values()), ()))
+
+    def select(self, columns: Sequence[str], /) -> Table:
+        return Table({name: self.values[name] for name in columns}, self.types)
+
+    def to_pylist(self) -> list[dict[str, Any]]:
+        rows = zip(*self.values.values(), strict=True)
+        return [dict(zip(self.values, row, strict=True)) for row in rows]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The same as a data frame, with the types that pyarrow would give it."""
+        import pandas
+
+        text = pandas.Series([""]).dtype
+        columns = {
+            name: pandas.Series(cells, dtype=self._dtype(name, cells, text)) for name, cells in self.values.items()
+        }
+        return pandas.DataFrame(columns)
+
+    def _dtype(self, name: str, cells: Sequence[Any], text: Any) -> Any:
+        kind = self.types[name]
+        if kind == "string":
+            return text
+        if kind == "number":
+            return "float64"
+        if any(cell is None for cell in cells):
+            return "float64" if kind == "integer" else "object"
+        return "int64" if kind == "integer" else "bool"
+
+    def csv(self) -> str:
+        """The text of its CSV file: texts in quotation marks, nothing where there is nothing."""
+        written = [[_written(cell, self.types[name]) for cell in cells] for name, cells in self.values.items()]
+        header = ",".join(_quoted(name) for name in self.values)
+        return "\n".join([header, *map(",".join, zip(*written, strict=True)), ""])
+
+
+def _together(tables: Iterable[Table]) -> Table:
+    """Tables one below another; columns that one lacks have nothing there."""
+    parts = [*tables]
+    types = {name: kind for part in parts for name, kind in part.types.items()}
+    names = dict.fromkeys(name for part in parts for name in part.values)
+    return Table({name: list(_below(parts, name)) for name in names}, types)
+
+
+def _below(parts: Sequence[Table], name: str) -> Iterator[Any]:
+    for part in parts:
+        yield from part.values.get(name, [None] * part.num_rows)
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
+
+
+def _written(cell: Any, kind: str) -> str:
+    if cell is None:
+        return ""
+    if kind == "string":
+        return _quoted(cell)
+    if kind == "boolean":
+        return "true" if cell else "false"
+    return str(cell) if kind == "integer" else repr(float(cell)).removesuffix(".0")
+
+
 def _arrow() -> Any:
     """pyarrow; None where it is not installed."""
     try:
@@ -128,20 +209,14 @@ def _arrow() -> Any:
 
 def response_table(rows: Sequence[Mapping[str, Cell]]) -> Table:
     """Rows as a table: the declared columns in order, then the further ones (``factor_``,
-    ``record_``, ``score_``, ``event_``) by name.
-
-    Raises
-    ------
-    SpanLabError
-        when a value does not fit its column.
-    """
+    ``record_``, ``score_``, ``event_``) by name."""
     extra = sorted({name for row in rows for name in row} - {column.name for column in COLUMNS})
     types = {column.name: column.type for column in COLUMNS} | dict.fromkeys(extra, "json")
     values: dict[str, list[Any]] = {}
     for name, kind in types.items():
         cells = [row.get(name) for row in rows]
         values[name] = [None if cell is None else json.dumps(cell) for cell in cells] if kind == "json" else cells
-    return Table(values, {name: "string" if kind == "json" else kind for name, kind in types.items()}).check()
+    return Table(values, {name: "string" if kind == "json" else kind for name, kind in types.items()})
 
 
 def write_responses(folder: str | Path) -> Table:
@@ -236,7 +311,7 @@ def read_responses(paths: str | Path | Iterable[str | Path], columns: Sequence[s
     if (arrow := _arrow()) is not None:
         frame = arrow.concat_tables(map(_in_arrow, tables), promote_options="permissive").to_pandas()
     else:
-        frame = together(table for table in tables if isinstance(table, Table)).to_pandas()
+        frame = _together(table for table in tables if isinstance(table, Table)).to_pandas()
     if "correct" in frame.columns and frame["correct"].dtype == object:
         frame["correct"] = frame["correct"].astype("boolean")  # ratings have none: still something to take means of
     return frame

@@ -20,7 +20,7 @@ from pydantic_core import ErrorDetails, SchemaValidator, from_json
 
 from ...core.atomic_files import read_lines
 from ...core.errors import SpanLabError
-from ...core.json_values import as_object, grouped
+from ...core.json_values import STRICT_JSON, as_object, grouped
 from .events import AskedStep, Event, Score, TrialStart
 from .further_events import FURTHER_EVENTS, tag_of
 from .marking import fields_of, inner_models
@@ -36,10 +36,6 @@ FORMAT_VERSION = 1
 _DEEPEST = 5
 
 
-def _refuse(number: str) -> None:
-    raise ValueError(f"{number} is not a number")
-
-
 def read_session(folder: str | Path) -> SessionInfo:
     """The content of ``session.json``.
 
@@ -50,7 +46,7 @@ def read_session(folder: str | Path) -> SessionInfo:
     """
     path = Path(folder) / "session.json"
     try:
-        session: object = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
+        session: object = json.loads(path.read_text(encoding="utf-8"), **STRICT_JSON)
     except (FileNotFoundError, NotADirectoryError):
         raise SpanLabError(f"{folder} is not a session: it has no session.json") from None
     except (OSError, ValueError, RecursionError) as error:
@@ -163,12 +159,9 @@ def seed_independent(session: Mapping[str, Any]) -> bool:
     the identifiers of its trials.
 
     A seed that somebody gives may follow from an identifier or a number. Records of seeds that were
-    drawn at random say so. A machine that repeats the trials of a session, or is paired with one,
-    has that session's seeds.
+    drawn at random say so. A machine that repeats the trials of a session has that session's seeds.
     """
-    pairing, origin = as_object(session.get("paired_with")), as_object(session.get("seed_from"))
-    if pairing.get("session") and not pairing.get("independent"):
-        return False
+    origin = as_object(session.get("seed_from"))
     return bool(origin.get("independent")) or not (session.get("participant") or session.get("like"))
 
 

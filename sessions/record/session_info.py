@@ -98,7 +98,6 @@ class PlanEntry(TypedDict):
     draws: NotRequired[Annotated[dict[str, Any], Holds("imported trials: the values of the draws")]]
     name: NotRequired[Annotated[str, Holds("imported trials: the name in the source")]]
     varies: NotRequired[Annotated[str, Holds("adaptive sessions: the factor that the staircase varies")]]
-    paired: NotRequired[Annotated[str, Holds("trial_id of the trial of another paradigm with the same draws")]]
 
 
 @with_config(OPEN)
@@ -207,9 +206,6 @@ class SessionInfo(TypedDict):
         ]
     ]
     triggers: NotRequired[Annotated[dict[str, Any], Holds("trigger port and codes")]]
-    paired_with: NotRequired[
-        Annotated[dict[str, Any], Holds("the session or paradigm that it is paired with, and the shared draws")]
-    ]
     trials_from: NotRequired[Annotated[dict[str, Any], Holds("imported trials: their file")]]
     fresh_of: NotRequired[
         Annotated[dict[str, Any], Holds("the session or the file with whose levels its trials were made anew")]
@@ -231,9 +227,8 @@ class SessionInfo(TypedDict):
     plan: Annotated[list[PlanEntry], Holds("the planned trials")]
 
 
-#: Keys that only some planned trials have: imported trials, those of an adaptive session, and those
-#: paired with trials of another paradigm.
-OF_SOME_TRIALS = frozenset(("draws", "name", "varies", "paired"))
+#: Keys that only some planned trials have: imported trials, and those of an adaptive session.
+OF_SOME_TRIALS = frozenset(("draws", "name", "varies"))
 
 
 #: how browsers and systems call themselves; those come first whose descriptions name others, too

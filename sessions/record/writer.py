@@ -4,15 +4,14 @@ the disk."""
 from __future__ import annotations
 
 import os
-import queue
 import threading
 from asyncio import wrap_future
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any, NamedTuple, cast
+from typing import IO, Any, cast
 
 from ...core.atomic_files import json_line, json_text, sync_folder
 from ...core.errors import SpanLabError, UnwritableError
@@ -27,15 +26,6 @@ EVENTS = "events.jsonl"
 CHECK_ALL = False
 #: the file that a line goes to, and the line
 _Line = tuple[str, Any]
-_BLOCK = 65_536
-
-
-class _Batch(NamedTuple):
-    """Lines to write, and what is told once they and all before them are on the disk, or cannot be.
-    Without it, they may get there later."""
-
-    lines: Sequence[_Line]
-    on_disk: Future[None] | None = None
 
 
 class Recorder:
@@ -71,27 +61,18 @@ class Recorder:
                 f"cannot write {self.path}: {error.strerror or error}; free some space, or check the disk"
             ) from None
         self._unsynced: set[str] = set()
-        self._queue: queue.SimpleQueue[_Batch | None] = queue.SimpleQueue()  # None is the end
+        self._lines: deque[_Line] = deque()
         self._is_given = fitting(Given)
         self._failure: SpanLabError | None = None
-        self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
-        self._thread.start()
+        self._thread = ThreadPoolExecutor(1, "recorder")
+        self._over = False
 
-    def _run(self) -> None:
-        over = False
-        while not over:
-            # all that is there by now is written together
-            batches = [self._queue.get(), *(self._queue.get() for _ in range(self._queue.qsize()))]
-            over = None in batches
-            waiting = [batch.on_disk for batch in batches if batch is not None and batch.on_disk is not None]
-            # After a failure nothing more is written: the file stays the beginning of what
-            # happened, without holes.
-            if not self._failure:
-                lines = [line for batch in batches if batch is not None for line in batch.lines]
-                self._put(lines, sync=bool(waiting) or over)
-            for on_disk in waiting:
-                if on_disk.set_running_or_notify_cancel():
-                    on_disk.set_result(None)
+    def _write_lines(self, sync: bool) -> None:
+        """Write all lines that are there by now together. After a failure nothing more is written:
+        the file stays the beginning of what happened, without holes."""
+        lines = [self._lines.popleft() for _ in range(len(self._lines))]
+        if not self._failure:
+            self._put(lines, sync)
 
     def _put(self, lines: Sequence[_Line], sync: bool) -> None:
         name = EVENTS
@@ -135,7 +116,8 @@ class Recorder:
         """Queue one event."""
         if self._failure:
             self._check()
-        self._queue.put(_Batch(((EVENTS, event),)))
+        self._lines.append((EVENTS, event))
+        self._thread.submit(self._write_lines, False)
 
     def note(self, line: Mapping[str, Any]) -> None:
         """Add one line to the transcript at once. It is not on the disk yet, but outlasts this
@@ -166,9 +148,8 @@ class Recorder:
     def sync(self, *lines: _Line) -> Future[None]:
         """Have everything written so far, and some lines more, put on the disk soon; what is returned
         tells when it is there."""
-        on_disk: Future[None] = Future()
-        self._queue.put(_Batch(lines, on_disk))
-        return on_disk
+        self._lines.extend(lines)
+        return self._thread.submit(self._write_lines, True)
 
     def _check(self) -> None:
         if self._failure is not None:
@@ -176,12 +157,14 @@ class Recorder:
 
     def finish(self) -> None:
         """Write what is left, as far as the disk takes it, and close the files."""
-        if self._thread.is_alive():
-            self._queue.put(None)
-            self._thread.join()
-            for file in self._files.values():
-                with suppress(OSError):  # the failure that lost it was reported by write or commit
-                    file.close()
+        if self._over:
+            return
+        self._over = True
+        self.sync()
+        self._thread.shutdown()
+        for file in self._files.values():
+            with suppress(OSError):  # the failure that lost it was reported by write or commit
+                file.close()
 
 
 def _check_event(event: Event) -> None:
@@ -202,22 +185,11 @@ def _opened(path: Path) -> IO[bytes]:
         file.seek(-1, os.SEEK_END)
         if file.read(1) != b"\n":
             if path.name == TRANSCRIPTS:
-                file.truncate(_last_line_end(file, end))
+                file.seek(0)
+                file.truncate(file.read().rfind(b"\n") + 1)
             else:
                 file.write(b"\n")
     return file
-
-
-def _last_line_end(file: IO[bytes], end: int) -> int:
-    """Return the end of the last complete line, in bytes."""
-    while end > 0:
-        start = max(0, end - _BLOCK)
-        file.seek(start)
-        offset = file.read(end - start).rfind(b"\n")
-        if offset >= 0:
-            return start + offset + 1
-        end = start
-    return 0
 
 
 class TrialJournal:

@@ -22,10 +22,9 @@ from ..plan import try_out
 from ..request import Request
 from ..run import begin
 from ..runner import Progress, Runner
-from ..session import Session, complete, reopen, speak_as_recorded, utc_now
-from .groups import NOT_PASSED, REFUSED
-from .online import EndingName
-from .participants import in_group, leave
+from ..session import Session, complete, reopen, utc_now
+from .participants import NOT_PASSED, REFUSED, in_group, leave
+from .schema import EndingName
 from .study import Study, StudyParadigm
 from .visit import Visit, agreed_in
 from .visit_files import HEAD, JOURNAL, read_head, read_journal, skipped, states
@@ -135,8 +134,7 @@ class Battery:
             try:
                 if self._tried != self._for and (self.agent.compiles_ahead or self.visit.study.keys.own):
                     self.try_out()
-                with speak_as_recorded(read_head(self.visit.folder)):
-                    self._run()
+                self._run()
             finally:
                 self.agent.close()
 

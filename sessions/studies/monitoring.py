@@ -1,17 +1,16 @@
-"""The sessions of a study as they run: progress, accuracy, displays and trigger codes, from the
-records alone, and their table. Nothing is written or locked."""
+"""How far a study is, from the records alone: its sessions as they run (progress, accuracy, displays
+and trigger codes), who has finished what, and which data of a participant there are. Nothing is
+written."""
 
 from __future__ import annotations
 
 import re
-import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from ...core.atomic_files import only_writer
 from ...core.errors import SpanLabError
 from ..record.columns import implausible_in, read_displays, replacements
 from ..record.events import Event
@@ -26,9 +25,20 @@ from ..record.reader import (
     staircase_of,
     trials_left,
 )
-from .participants import Person, people
+from ..session import day_here
+from .participants import KINDS, REFUSED, Person, group_counts, people, size_of, unknown
 from .study import Study
-from .visit_files import changed_at, last_sign, read_head, read_journal, refused, runs
+from .visit_files import (
+    changed_at,
+    completed,
+    last_sign,
+    read_head,
+    read_journal,
+    refused,
+    runs,
+    skipped,
+    states,
+)
 
 #: Without a sign for so long (s), a session that is not over counts as silent: at a page, in a
 #: break, or killed.
@@ -58,7 +68,6 @@ class MonitoredSession:
         refreshes, and the largest deviation
     dropped : refreshes at which a frame was missing
     sent, unsent : trigger codes that the port took, and did not take
-    left_s : how long the trials that are left will take at the pace so far; None where nobody knows
     sign : when something was last written (seconds since the epoch)
     note : what somebody should know
     timing : the verdict on the timing of a paradigm that is not running, if somebody judges it
@@ -85,7 +94,6 @@ class MonitoredSession:
     dropped: int = 0
     sent: int = 0
     unsent: int = 0
-    left_s: float | None = None
     note: str = ""
     timing: str = ""
     code: str = ""
@@ -302,7 +310,6 @@ def _watched(folder: Path, identity: tuple[str, str, str], order: Sequence[str],
     latest = [item for of_trial in items[-LATEST:] for item in of_trial]
     shown = read_displays(events)
     triggers = [event["sent_ms"] is not None for event in events if event["event"] == "trigger"]
-    pace = _pace(events)
     return MonitoredSession(
         *identity,
         f"{name}{place}",
@@ -320,7 +327,6 @@ def _watched(folder: Path, identity: tuple[str, str, str], order: Sequence[str],
         dropped=shown.dropped,
         sent=sum(triggers),
         unsent=len(triggers) - sum(triggers),
-        left_s=None if pace is None or staircase is not None or state == "finished" else pace * to_do,
         note="; ".join(filter(None, [why, *_notes(info, events)])),
     )
 
@@ -361,21 +367,10 @@ def _notes(info: Mapping[str, Any], events: Sequence[Event]) -> Iterator[str]:
         yield quiz.describe()
 
 
-def _pace(events: Sequence[Event]) -> float | None:
-    """Seconds from one trial to the next, practice apart; the median, so that pauses do not count."""
-    starts = [_seconds(event) for event in events if event["event"] == "trial_start" and not event["practice"]]
-    gaps = [later - earlier for earlier, later in pairwise(starts)]
-    return statistics.median(gaps) if len(gaps) >= 3 else None
-
-
-def _seconds(event: Mapping[str, Any]) -> float:
-    return datetime.fromisoformat(event["started_at"]).timestamp()
-
-
 #: All columns; those without a value in any row are left out.
 HEADER = (
     *("participant", "group", "session", "paradigm", "state", "trials", "right", "latest"),
-    *("displays off", "worst", "dropped", "timing", "triggers", "left", "last sign", "code", "note"),
+    *("displays off", "worst", "dropped", "timing", "triggers", "last sign", "code", "note"),
 )
 _DAY_S = 24 * 3600.0
 
@@ -445,7 +440,6 @@ def _row(session: MonitoredSession, now: float) -> tuple[str, ...]:
         f"{session.sent} sent" + (f", {session.unsent} NOT sent" if session.unsent else "")
         if session.sent or session.unsent
         else "",
-        f"about {duration(session.left_s)}" if session.left_s is not None else "",
         f"{duration(max(0.0, now - session.sign))} ago",
         session.code,
         session.note,
@@ -457,3 +451,190 @@ def duration(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.0f} h"
+
+
+# -- who has finished what, and which data of a participant there are ----------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class StudyOverview:
+    """A table of participants by sessions by paradigms.
+
+    A cell holds trials done of trials planned (of a staircase that is over, those that were taken);
+    ``-`` where a paradigm of the session has not begun, nothing where the session has none such.
+    ``checks`` counts the attention checks that were answered correctly, of all that were asked.
+    """
+
+    study: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    summary: str
+
+
+def overview(study: Study, data: Path) -> StudyOverview:
+    """The progress of everybody; for a damaged record, what is wrong with it.
+
+    Raises
+    ------
+    SpanLabError
+        when nobody knows who takes part, because ``participants.jsonl`` is damaged.
+    """
+    folder = data / study.name
+    names = [paradigm.name for paradigm in study.paradigms]
+    rows: list[dict[str, str]] = []
+    everybody = sorted(people(folder), key=lambda person: (KINDS.index(person.kind), person.number))
+    through = 0
+    for person in everybody:
+        visits = [] if person.withdrawn or person.name is None else runs(folder, person.name)
+        who = {"no.": str(person.number), "participant": person.name or "", "group": person.group}
+        try:
+            of_person = [who | _of_visit(study, person, visit) for visit in visits]
+            rows += of_person or [who | {"note": _about(person)}]
+            through += (
+                person.kind == "person"
+                and bool(visits)
+                and finished_sessions(folder, str(person.name)) >= set(range(1, len(study.sessions) + 1))
+            )
+        except SpanLabError as error:  # one damaged file must not hide the others
+            rows.append(who | {"note": str(error)})
+    rows += [
+        {"no.": "?", "participant": name, "note": f"data that participants.jsonl in {folder} does not know of"}
+        for name in unknown(folder)
+    ]
+    columns = ["no.", "participant", "group", "session", "begun", *map(_column, names), "checks", "finished", "note"]
+    if not study.groups:
+        columns.remove("group")
+    if not any(taken.paradigm.data.get("attention_checks") for taken in study.paradigms):
+        columns.remove("checks")
+    return StudyOverview(
+        study.name,
+        tuple(column.removeprefix(_PARADIGM) for column in columns),
+        tuple(tuple(row.get(column, "") for column in columns) for row in rows),
+        _summary(study, everybody, through),
+    )
+
+
+#: before the name of a paradigm, so that no other column has it
+_PARADIGM = "paradigm "
+
+
+def _column(paradigm: str) -> str:
+    return f"{_PARADIGM}{paradigm}"
+
+
+def _summary(study: Study, everybody: Sequence[Person], through: int) -> str:
+    counted = [person for person in everybody if person.kind == "person"]
+    withdrawn = sum(bool(person.withdrawn) for person in counted)
+    others = "".join(
+        f", {many} {kind}" for kind in KINDS[1:] if (many := sum(person.kind == kind for person in everybody))
+    )
+    summary = (
+        f"{study.name}: {len(counted)} participant{'' if len(counted) == 1 else 's'}, {through} through with every"
+        f" session, {withdrawn} withdrawn{others}"
+    )
+    if study.people is not None:
+        summary += f"\nplaces: {sum(person.takes_part for person in counted)} of {study.people} taken"
+    if study.groups:
+        summary += f"\ngroups: {group_counts(study.groups, everybody)}"
+    return summary
+
+
+def _of_visit(study: Study, person: Person, folder: Path) -> dict[str, str]:
+    """The cells about one session of the study."""
+    head, progress, gone = read_head(folder), states(folder), skipped(folder)
+    names = [paradigm.name for paradigm in study.paradigms]
+    cells = {
+        **{_column(name): "-" for name in head["order"]},
+        **{_column(name): "skipped" for name in gone},
+        **{_column(name): state.progress for name, state in progress.items()},
+    }
+    notes = ["" if head["study_hash"] == study.hash else "older study file"]
+    notes += [f"consent refused {date}"] if (date := refused(folder)) else []
+    if person.left and person.why != REFUSED:  # a refusal of consent has a note of its own
+        notes.append(f"{person.why} {day_here(person.left)}, the place is free")
+    notes += [f"{name} {state.progress}" for name, state in progress.items() if name not in names]  # of an older file
+    notes += [f"{name} skipped: {reason}" for name, reason in gone.items()]
+    notes += [
+        f"{line['paradigm']} taken again: {line['reason']}"
+        for line in read_journal(folder)
+        if line["event"] == "repeated"
+    ]
+    notes += [f"{name}: {state.practice}" for name, state in progress.items() if state.practice]
+    notes += [
+        f"{name}: {state.quiz.describe()}"
+        for name, state in progress.items()
+        if state.quiz is not None and state.quiz.attempts
+    ]
+    right, asked = (sum(state.checks[part] for state in progress.values()) for part in (0, 1))
+    return {
+        "session": str(head["session"]) + (f" (run {head['run']})" if head["run"] > 1 else ""),
+        "begun": day_here(head["created"]),
+        **cells,
+        "checks": f"{right}/{asked}" if asked else "",
+        "finished": "yes" if completed(folder) else "no",
+        "note": ", ".join(filter(None, [_about(person), *notes])),
+    }
+
+
+def _about(person: Person) -> str:
+    """Who is no ordinary participant, or has withdrawn."""
+    notes = ["" if person.kind == "person" else person.kind]
+    if person.withdrawn:
+        # ordinary sessions are of a paradigm each; in this table a session is one of the study
+        paradigms = f"{person.sessions} paradigm{'' if person.sessions == 1 else 's'}"
+        removed = f"data of {paradigms}" if person.sessions else "all data"
+        notes.append(f"withdrew {day_here(person.withdrawn)}, {removed} removed")
+    return ", ".join(filter(None, notes))
+
+
+def finished_sessions(study_folder: Path, name: str) -> set[int]:
+    """The sessions of the study that a participant has finished, in any of their runs."""
+    return {read_head(folder)["session"] for folder in runs(study_folder, name) if completed(folder)}
+
+
+@dataclass(frozen=True, slots=True)
+class Belongings:
+    """The data of a participant in a study.
+
+    Parameters
+    ----------
+    files, size : in all; size in bytes
+    sessions : ordinary sessions
+    lines : one for each session of the study
+    folders : of sessions of the study
+    """
+
+    files: int
+    size: int
+    sessions: int
+    lines: tuple[str, ...]
+    folders: tuple[Path, ...]
+
+    def check_idle(self) -> None:
+        """Check that nobody is taking any of the sessions now.
+
+        Raises
+        ------
+        SpanLabError
+            when one is running.
+        """
+        for folder in self.folders:
+            with only_writer(folder):
+                pass
+
+
+def belongings(study_folder: Path, person: Person) -> Belongings:
+    """Find the data of a participant."""
+    person_folder = study_folder / (person.name or "")
+    if person.name is None or not person_folder.exists():
+        return Belongings(0, 0, 0, (), ())
+    folders = runs(study_folder, person.name)
+    lines, sessions = list[str](), 0
+    for folder in folders:
+        sessions += sum(1 for _ in folder.glob("[!.]*/session.json"))
+        try:
+            parts = ", ".join(f"{name} {state.progress} trials" for name, state in states(folder).items()) or "no trial"
+        except SpanLabError as error:  # what is damaged can be removed like anything else
+            parts = str(error)
+        lines.append(f"{folder.name}: {parts}")
+    return Belongings(*size_of(person_folder), sessions, tuple(lines), tuple(folders))

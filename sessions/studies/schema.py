@@ -1,24 +1,346 @@
-"""The keys of a study file, declared once, validated and documented from here; and the orders of
-its paradigms."""
+"""The keys of a study file, declared once, validated and documented from here: paradigms and the
+orders in which they come, groups, questions about a participant, and how people come to a study
+online."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
 from random import SystemRandom
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_args
+from urllib.parse import quote
 
-from pydantic import AfterValidator, BaseModel, Discriminator, Field, StrictInt, StrictStr, Tag
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    Discriminator,
+    Field,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    Tag,
+    model_validator,
+)
 
 from ...agents.human.input.buttons import read_box
 from ...agents.human.input.steps import Refractory
 from ...core.errors import SpanLabError
-from ...core.registry import StrictModel, schema_of
+from ...core.locale import by_language, sentence
+from ...core.registry import StrictModel, nearest, schema_of
 from ...paradigms import Generator
 from ...paradigms.identity import MAX_MASTER_SEED, stream
 from ...paradigms.language.schema import Levels, Scalar
 from ...stimuli.render.palette import PaletteName
 from ..key_mapping import Keys, KeySetting
-from .fields import COMMON, FieldPart, Name, Texts
-from .online import Online
+
+# -- questions about a participant -----------------------------------------------------------------
+
+_WHOLE = re.compile(r"[-+]?[0-9]{1,15}")
+#: a comma is as good as a point
+_NUMBER = re.compile(r"[-+]?[0-9]{1,15}([.,][0-9]{1,15})?")
+
+Text = Annotated[str, Field(min_length=1, max_length=20_000)]
+#: a text in each language of the study
+Texts = Annotated[dict[str, Text], Field(min_length=1)]
+Bound = StrictInt | StrictFloat
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,40}$")]
+_LONGEST = 500
+
+
+class FieldPart(StrictModel):
+    """One question about a participant."""
+
+    name: Name = Field(description="short name, for the record and for --field NAME=VALUE")
+    label: Texts = Field(description="what the dialog asks, by language")
+    type: Literal["text", "whole", "number", "choice", "yes_no"] = Field(default="text", description="what is expected")
+    range: Annotated[list[Bound], Field(min_length=2, max_length=2)] | None = Field(
+        default=None, description="lowest and highest value, of numbers"
+    )
+    choices: Annotated[list[StrictStr], Field(min_length=2, max_length=50)] | dict[str, Texts] | None = Field(
+        default=None, description="for type choice: the values, or what the dialog calls each value, by language"
+    )
+    required: bool = Field(default=True, description="whether a session needs it to begin")
+    each_session: bool = Field(default=False, description="whether it is asked in every session, not only once")
+
+    @model_validator(mode="after")
+    def _fits(self) -> FieldPart:
+        if (self.type == "choice") != (self.choices is not None):
+            raise ValueError("'choices' belong to the type choice, and it needs them")
+        if self.range is not None and self.type not in ("whole", "number"):
+            raise ValueError("a range is for the types whole and number")
+        if self.range is not None and self.range[0] > self.range[1]:
+            raise ValueError(f"the range begins ({self.range[0]:g}) above its end ({self.range[1]:g})")
+        if isinstance(self.choices, list) and len(set(self.choices)) < len(self.choices):
+            raise ValueError("a choice occurs twice")
+        if any(not value.strip() or value != value.strip() for value in self.choices or ()):
+            raise ValueError("a choice is a word, without blanks before or after it")
+        return self
+
+    def labels(self, language: str) -> dict[str, str]:
+        """The values that can be chosen, each with its label in the dialog."""
+        if self.type == "yes_no":
+            return {value: sentence(f"fields.{value}", language) for value in ("yes", "no")}
+        if isinstance(self.choices, list):
+            return {value: value for value in self.choices}
+        return {value: called[language] for value, called in (self.choices or {}).items()}
+
+    def expected(self, language: str = "en") -> str:
+        """The form of a valid answer, in words."""
+        if self.choices is not None:
+            return sentence("wrong.one_of", language, values=", ".join(self.choices))
+        if self.type in ("text", "yes_no"):
+            return sentence("wrong.yes_or_no" if self.type == "yes_no" else "wrong.one_line", language, most=_LONGEST)
+        low, high = self.range or (0, 0)
+        what, within = "whole" if self.type == "whole" else "a_number", "" if self.range is None else "_range"
+        return sentence(f"wrong.{what}{within}", language, low=low, high=high)
+
+    def read(self, typed: str, language: str = "en") -> Any:
+        """Read the value from what was typed.
+
+        Raises
+        ------
+        ValueError
+            when it does not fit; says what was expected.
+        """
+        typed = typed.strip()
+        value: Any = typed
+        if self.type == "choice":
+            fits = typed in (self.choices or ())
+        elif self.type == "yes_no":
+            fits, value = typed in ("yes", "no"), typed == "yes"
+        elif self.type == "text":
+            fits = len(typed) <= _LONGEST and typed.isprintable()
+        else:
+            fits = bool((_WHOLE if self.type == "whole" else _NUMBER).fullmatch(typed))
+            value = (int(typed) if self.type == "whole" else float(typed.replace(",", "."))) if fits else 0
+            fits = fits and (self.range is None or self.range[0] <= value <= self.range[1])
+        if not fits:
+            raise ValueError(sentence("wrong.expected", language, what=self.expected(language), found=repr(typed[:60])))
+        return value
+
+
+def _common_choice(name: str, *values: str) -> FieldPart:
+    return FieldPart(
+        name=name,
+        label=by_language(f"fields.{name}"),
+        type="choice",
+        choices={value: by_language(f"fields.{name}_{value}") for value in values},
+    )
+
+
+#: fields that many studies ask, by a short name
+COMMON: dict[str, FieldPart] = {
+    "age": FieldPart(name="age", label=by_language("fields.age"), type="whole", range=[1, 120]),
+    "sex": _common_choice("sex", "f", "m", "x", "unsaid"),
+    "handedness": _common_choice("handedness", "right", "left", "both"),
+    "vision": _common_choice("vision", "normal", "corrected", "impaired"),
+}
+
+
+def missing_texts(field: FieldPart, languages: Sequence[str]) -> str | None:
+    """The first language of a study in which a field has no words, or None."""
+    texts: list[Mapping[str, str]] = [field.label, *(field.choices.values() if isinstance(field.choices, dict) else ())]
+    return next((language for language in languages for text in texts if language not in text), None)
+
+
+def read_typed(
+    fields: Sequence[FieldPart], typed: Mapping[str, str], earlier: Mapping[str, Any], language: str = "en"
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Read what was typed: the values, and for each field what is wrong with it.
+
+    Parameters
+    ----------
+    typed : by field; empty text is not an answer
+    earlier : values from earlier sessions; a field that is asked once needs no answer when it is
+        among them
+    language : of who reads what is wrong
+    """
+    values: dict[str, Any] = {}
+    wrong: dict[str, str] = {}
+    names = [field.name for field in fields]
+    for name in typed:
+        if name not in names:
+            wrong[name] = (
+                "the study does not ask"
+                f" '{name}'{nearest(name, names) or ('; it asks ' + ', '.join(names) if names else '; it asks nothing')}"  # noqa: E501
+            )
+    for field in fields:
+        text = typed.get(field.name, "")
+        if text.strip():
+            try:
+                values[field.name] = field.read(text, language)
+            except ValueError as error:
+                wrong[field.name] = str(error)
+        elif field.name in earlier and not field.each_session:
+            values[field.name] = earlier[field.name]
+        elif field.required:
+            wrong[field.name] = sentence("wrong.needed", language)
+    return values, wrong
+
+
+# -- people at home ---------------------------------------------------------------------------------
+
+_Code = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$")]
+_Address = Annotated[str, Field(pattern=r"^https?://[^\s\"'<>]+$", max_length=500)]
+_Parameter = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,39}$")]
+#: How a visit may end.
+EndingName = Literal["completed", "no_consent", "screened_out", "failed_check", "time_out", "full"]
+#: What a placeholder may stand for besides parameters of the link.
+_OWN_PLACEHOLDERS = ("participant", "code")
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+
+
+class Ending(StrictModel):
+    """The end of a visit, as its participant sees it."""
+
+    code: _Code | None = Field(default=None, description="code that is shown")
+    redirect: _Address | None = Field(
+        default=None,
+        description=(
+            "address to which the participant is sent; {participant}, {code} and the parameters under keep are replaced"
+            " by their values"
+        ),
+    )
+
+    post: bool = Field(
+        default=False,
+        description=(
+            "whether the redirect is sent as a form (POST), as MTurk needs it; what follows its question mark becomes"
+            " fields"
+        ),
+    )
+
+    def filled(self, participant: str, link: Mapping[str, str]) -> tuple[str, str]:
+        """The code and the address for a participant, empty where there is none.
+
+        Parameters
+        ----------
+        link : parameters of the link that are kept
+        """
+        values = {**link, "participant": participant, "code": self.code or ""}
+        return self.code or "", _PLACEHOLDER.sub(
+            lambda match: quote(values.get(match[1], ""), safe=""), self.redirect or ""
+        )
+
+
+class Endings(StrictModel):
+    """The ways in which visits end, each with a code and an address of its own."""
+
+    completed: Ending | None = Field(default=None, description="the session is finished")
+    no_consent: Ending | None = Field(default=None, description="the participant does not agree to take part")
+    screened_out: Ending | None = Field(default=None, description="the computer does not have what the study requires")
+    failed_check: Ending | None = Field(
+        default=None, description="a quiz was not passed, or too many trials had to be replaced"
+    )
+    time_out: Ending | None = Field(default=None, description="nothing has happened at the page for drop_out_minutes")
+    full: Ending | None = Field(default=None, description="there is no place left")
+
+
+class Requirements(StrictModel):
+    """Requirements on a participant's computer. It is checked before anything is asked, and before
+    a place is taken."""
+
+    hz: Annotated[float, Field(ge=5, le=500)] | None = Field(
+        default=None, description="minimum refresh rate of the screen"
+    )
+    width_px: Annotated[int, Field(ge=100, le=10_000)] | None = Field(
+        default=None, description="minimum width of the page in CSS pixels"
+    )
+    height_px: Annotated[int, Field(ge=100, le=10_000)] | None = Field(
+        default=None, description="minimum height of the page in CSS pixels"
+    )
+    browsers: (
+        Annotated[list[Literal["chrome", "edge", "firefox", "safari", "opera", "samsung"]], Field(min_length=1)] | None
+    ) = Field(default=None, description="only these browsers: chrome, edge, firefox, safari, opera or samsung")
+    fullscreen: bool = Field(default=False, description="whether the page must fill the screen")
+    phones: Literal["allowed", "refused"] = Field(default="allowed", description="whether participants may use a phone")
+
+
+class Online(StrictModel):
+    """Settings of taking part in a browser (spanlab serve)."""
+
+    endings: Endings = Field(
+        default_factory=Endings, description="how visits end, each with a code and a redirect of its own"
+    )
+    identifier: _Parameter | None = Field(
+        default=None,
+        description=(
+            "parameter of the link that says who takes part, such as PROLIFIC_PID; participant or PROLIFIC_PID if not"
+            " given"
+        ),
+    )
+    keep: Annotated[list[_Parameter], Field(max_length=20)] = Field(
+        default=[], description="further parameters of the link that are recorded"
+    )
+    admission: Literal["open", "links", "list"] = Field(
+        default="open",
+        description=(
+            "open: whoever has the address; links: signed links (spanlab study links); list: the identifiers of the"
+            " file under allow"
+        ),
+    )
+    allow: str | None = Field(
+        default=None, description="file (relative to the study file) with one identifier in a line, for admission: list"
+    )
+    require: Requirements = Field(default_factory=Requirements, description="what a participant's computer needs")
+    calibrate: list[Literal["card", "distance"]] = Field(
+        default=[],
+        description=(
+            "card: measure the screen with a bank card; distance: measure the distance of the eyes by the blind spot"
+        ),
+    )
+    canvas_deg: Annotated[float, Field(gt=0, le=60)] | None = Field(
+        default=None,
+        description=(
+            "width of the canvas in degrees of visual angle, where the screen fits it; needs calibrate: [card,"
+            " distance]"
+        ),
+    )
+    most_replacements: Annotated[int, Field(ge=0, le=10_000)] | None = Field(
+        default=None, description="largest number of trials of a session that may be cut off and replaced"
+    )
+    after_replacements: Literal["flag", "end"] = Field(
+        default="flag", description="what happens to a session with more of them: it is marked (flag) or ends (end)"
+    )
+    drop_out_minutes: Annotated[float, Field(ge=1, le=100_000)] | None = Field(
+        default=None,
+        description=(
+            "after so many minutes without any activity, an unfinished session counts as a drop-out, and its place"
+            " becomes free"
+        ),
+    )
+
+    @model_validator(mode="after")
+    def _sensible(self) -> Online:
+        if (self.admission == "list") != (self.allow is not None):
+            raise ValueError("admission: list and allow: FILE go together")
+        if "distance" in self.calibrate and "card" not in self.calibrate:
+            raise ValueError(
+                "calibrate: the distance is measured in centimetres of the screen, so it needs card, too: [card,"
+                " distance]"
+            )
+        if self.canvas_deg is not None and "distance" not in self.calibrate:
+            raise ValueError(
+                "canvas_deg needs calibrate: [card, distance], because nobody knows the screens of people at home"
+                " otherwise"
+            )
+        known = (*_OWN_PLACEHOLDERS, *self.keep)
+        for name in get_args(EndingName):
+            for placeholder in _PLACEHOLDER.findall(self.ending(name).redirect or ""):
+                if placeholder not in known:
+                    raise ValueError(
+                        f"a redirect has {{{placeholder}}}, which stands for nothing: there are {', '.join(known)}; add"
+                        " it to keep"
+                    )
+        return self
+
+    def ending(self, name: str) -> Ending:
+        """An ending (:data:`EndingName`); one without code and redirect where the file has none."""
+        ending: Ending | None = getattr(self.endings, name)
+        return ending or Ending()
+
+
+# -- the file ---------------------------------------------------------------------------------------
 
 
 def _a_box(text: str) -> str:

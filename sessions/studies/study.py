@@ -25,10 +25,8 @@ from ...stimuli.render.palette import PaletteName
 from ..key_mapping import KeySetting, key_request
 from ..people import LOWER_HALF, drawn_seeds, random_seeds
 from ..triggers import trigger_request
-from .fields import COMMON, FieldPart, missing_texts
-from .online import Online
 from .participants import Kind, misnamed
-from .schema import Breaks, Entry, Group, Order, StudyFile, order_of, rows
+from .schema import COMMON, Breaks, Entry, FieldPart, Group, Online, Order, StudyFile, missing_texts, order_of, rows
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
 #: what the dialog asks of every study
@@ -381,7 +379,11 @@ def _groups_amiss(study: Study) -> Iterator[tuple[YamlPath, str]]:
         ]
         for name in idle:
             yield (*path, "set", name), f"the group does not take '{name}'"
-        levels = list(_levels_amiss(study, group, path))
+        levels = [
+            amiss
+            for taken in study.paradigms
+            for amiss in _levels_amiss(taken.paradigm, group.set_.get(taken.name, {}), (*path, "set", taken.name))
+        ]
         yield from levels
         if unknown or levels:
             continue
@@ -409,16 +411,15 @@ def _groups_amiss(study: Study) -> Iterator[tuple[YamlPath, str]]:
                 )
 
 
-def _levels_amiss(study: Study, group: Group, path: YamlPath) -> Iterator[tuple[YamlPath, str]]:
-    """Levels of a group that its paradigms do not have."""
-    for taken in study.paradigms:
-        for factor, levels in group.set_.get(taken.name, {}).items():
-            for level in levels if isinstance(levels, list) else [levels]:
-                try:
-                    taken.paradigm.level(factor, level)
-                except SpanLabError as error:
-                    yield (*path, "set", taken.name, factor), str(error)
-                    break
+def _levels_amiss(paradigm: Paradigm, chosen: Mapping[str, Any], path: YamlPath) -> Iterator[tuple[YamlPath, str]]:
+    """Chosen levels that a paradigm does not have; of each factor the first."""
+    for factor, levels in chosen.items():
+        for level in levels if isinstance(levels, list) else [levels]:
+            try:
+                paradigm.level(factor, level)
+            except SpanLabError as error:
+                yield (*path, factor), str(error)
+                break
 
 
 def _load(
@@ -453,13 +454,7 @@ def _load(
             for place, why in illegible(paradigm.data, dict.fromkeys(languages), browser=True)
         ),
     ]
-    for name, levels in entry.set_.items():
-        for level in levels if isinstance(levels, list) else [levels]:
-            try:
-                paradigm.level(name, level)
-            except SpanLabError as error:
-                problems.append(document.problem((*path, "set", name), str(error)))
-                break
+    problems += [document.problem(at, why) for at, why in _levels_amiss(paradigm, entry.set_, (*path, "set"))]
     if entry.triggers:
         try:
             trigger_request(paradigm, "", entry.triggers)

@@ -4,25 +4,25 @@ that no other session overwrites."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from ...agents.human.pages.dialog import Question
 from ...core.atomic_files import TakenError, first_free_folder, only_writer, write_json
 from ...core.errors import SpanLabError
-from ...core.json_values import as_object
-from ...core.locale import sentence
+from ...core.locale import languages, sentence
 from ...core.registry import nearest
-from ...paradigms.identity import digest
 from ..record.reader import read_session
 from ..session import day_here, sentences_for_people, utc_now
-from .fields import read_typed
-from .groups import StudyFullError, assigner, group_counts
 from .participants import (
+    Assigner,
     Kind,
     Person,
+    StudyFullError,
     find,
+    group_counts,
     in_group,
     misnamed,
     named_by_number,
@@ -31,6 +31,7 @@ from .participants import (
     people,
     register,
 )
+from .schema import FieldPart, read_typed
 from .study import Study, StudyParadigm, study_from_data
 from .visit_files import (
     HEAD,
@@ -185,6 +186,23 @@ def _stranger(person: Person, name: str, kind: Kind, language: str) -> str | Non
     return sentence(f"wrong.is_{person.kind}", language, name=name) if person.kind != kind else None
 
 
+def assigner(study: Study, data: Path) -> Assigner:
+    """The assignment of participants to the places of a study.
+
+    Parameters
+    ----------
+    data : data folder
+    """
+    return Assigner(
+        study.groups,
+        study.name,
+        1 if study.seed is None else study.seed,
+        study.people,
+        data / study.name,
+        study.drop_out_s,
+    )
+
+
 def check_place(study: Study, data: Path, person: Person | None, kind: Kind) -> None:
     """Check that there is a place for somebody who comes, or comes back after the place was given
     up.
@@ -286,13 +304,8 @@ def proposed(study: Study, data: Path, name: str) -> dict[str, str]:
 def agreed_in(visit: Visit, text: str) -> str | None:
     """The earlier session in which the participant agreed to a consent text (by its hash), or None."""
     for folder in runs(visit.folder.parent.parent, visit.folder.parent.name):
-        head = read_head(folder)
         for line in read_journal(folder):
-            # What was written before texts were noted: the text of the study as it was.
-            if (
-                line["event"] == "consent"
-                and line.get("text", digest(as_object(head["study_data"].get("consent")).get(head["language"]))) == text
-            ):
+            if line["event"] == "consent" and line["text"] == text:
                 return folder.name
     return None
 
@@ -458,3 +471,84 @@ def as_begun(study: Study, data: Path, request: VisitRequest) -> tuple[Study, Ma
         return study, {}
     begun = [read_session(state.folder)["agent_settings"] for state in states(before[-1]).values()]
     return taken_up(study, person, before[-1]).study, begun[-1] if begun else {}
+
+
+# -- the questions before it begins: built-in ones, then the fields of the study -----------------------
+
+#: what languages call themselves for which there is no file
+_NAMES = {"fr": "français", "es": "español", "it": "italiano", "nl": "Nederlands", "pt": "português", "pl": "polski"}
+
+
+def questions(study: Study, data: Path, kind: Kind, request: VisitRequest) -> list[Question]:
+    """The questions of the dialog, in the study's first language, filled with what is known
+    already. Those about the participant come later, where the study asks for consent: once the
+    participant has agreed."""
+    language = study.languages[0]
+
+    def say(key: str, **values: object) -> str:
+        return sentence(f"dialog.{key}", language, **values)
+
+    free = next_number(people(data / study.name), kind)
+    form = [
+        Question("participant", say("participant"), value=request.participant, required=True),
+        Question("number", say("number"), value=request.number, hint=say("free", number=free)),
+        Question(
+            "existing",
+            say("existing"),
+            {name: say(name) for name in ("stop", "resume", "new")},
+            request.existing or "stop",
+            late=True,
+        ),
+    ]
+    if len(study.sessions) > 1:
+        form.insert(
+            1,
+            Question(
+                "session",
+                say("session"),
+                {str(n + 1): str(n + 1) for n in range(len(study.sessions))},
+                request.session,
+                required=True,
+            ),
+        )
+    if len(study.languages) > 1:
+        called = {
+            code: sentence("language.name", code) if code in languages() else _NAMES.get(code, code)
+            for code in study.languages
+        }
+        form.insert(-1, Question("language", say("language"), called, request.language or language, required=True))
+    return (
+        form
+        if study.consent is not None
+        else form + [about_participant(field, language, request.fields.get(field.name, "")) for field in study.fields]
+    )
+
+
+def about_participant(field: FieldPart, language: str, value: str = "") -> Question:
+    """The question of a field.
+
+    Parameters
+    ----------
+    value : what stands there at first
+    """
+    hint = sentence("dialog.range", language, low=field.range[0], high=field.range[1]) if field.range else ""
+    return Question(field.name, field.label[language], field.labels(language), value, field.required, hint)
+
+
+def to_ask(fields: Sequence[FieldPart], known: Mapping[str, Any]) -> list[FieldPart]:
+    """The fields that are asked in a session; what is asked once, and is known from earlier
+    sessions, is not."""
+    return [field for field in fields if field.each_session or field.name not in known]
+
+
+def answered(study: Study, kind: Kind, typed: Mapping[str, str], session: str) -> VisitRequest:
+    """Turn what was typed into a request for a session."""
+    built_in = {name: typed.get(name, "") for name in ("participant", "number", "language", "existing")}
+    fields = {field.name: typed[field.name] for field in study.fields if field.name in typed}
+    return VisitRequest(
+        session=typed.get("session", session),
+        fields=fields,
+        kind=kind,
+        asked_later=study.consent is not None,
+        **built_in,
+    )

@@ -1,21 +1,22 @@
 """The files of a session of a study: its head, its journal and its ordinary sessions; where they
-are, and how far they are."""
+are, how far they are, and what an assistant decides about them."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...core.atomic_files import read_lines
+from ...core.atomic_files import append_line, only_writer, read_lines
 from ...core.errors import SpanLabError
 from ...core.json_values import as_object
+from ...core.registry import nearest
 from ..record.quiz import QuizState, attention_checks, quiz_of
 from ..record.reader import finished_scores, read_events, read_session, staircase_of, trials_left
-from ..session import day_here
+from ..session import day_here, utc_now, write_info
 
 #: in the folder of a session of a study: what it is, and what happened around its paradigms
 HEAD, JOURNAL = "battery.json", "battery.jsonl"
@@ -209,3 +210,73 @@ def known_fields(study_folder: Path, name: str) -> dict[str, Any]:
     """The participant's fields from all sessions; the latest values count."""
     heads = sorted((read_head(folder) for folder in runs(study_folder, name)), key=lambda head: head["created"])
     return {name: value for head in heads for name, value in head["fields"].items()}
+
+
+# -- decisions of an assistant about a session that is not running ----------------------------------
+
+
+def skip(visit: Path, paradigm: str, reason: str, now: Callable[[], str] = utc_now) -> None:
+    """Skip a paradigm of a session: what is finished of it stays, and the session goes on with the
+    next one.
+
+    Parameters
+    ----------
+    visit : folder of the session of the study
+    paradigm : its name in the study
+    reason : in words, for the record
+
+    Raises
+    ------
+    SpanLabError
+        for an unknown paradigm, one that is finished, or an empty reason, and while the session is
+        running.
+    """
+    _check_decision(visit, paradigm, reason, "--skip")
+    with only_writer(visit):
+        state = states(visit).get(paradigm)
+        if state is not None and state.finished:
+            raise SpanLabError(f"--skip: {paradigm} is finished, so nothing of it can be skipped")
+        append_line(visit / JOURNAL, {"event": "skipped", "paradigm": paradigm, "reason": reason.strip(), "at": now()})
+
+
+def repeat(visit: Path, paradigm: str, reason: str, now: Callable[[], str] = utc_now) -> None:
+    """Have a paradigm of a session taken again, from its beginning and with other trials: its
+    session is set aside, and kept.
+
+    Parameters
+    ----------
+    visit, paradigm, reason : as of :func:`skip`
+
+    Raises
+    ------
+    SpanLabError
+        as :func:`skip`, but for a paradigm that has not begun instead of one that is finished.
+    """
+    _check_decision(visit, paradigm, reason, "--repeat")
+    with only_writer(visit):
+        state = states(visit).get(paradigm)
+        if state is None:
+            raise SpanLabError(f"--repeat: {paradigm} has not begun, so it cannot be repeated")
+        with only_writer(state.folder):
+            at = now()
+            append_line(
+                visit / JOURNAL,
+                {
+                    "event": "repeated",
+                    "paradigm": paradigm,
+                    "session": state.folder.name,
+                    "reason": reason.strip(),
+                    "at": at,
+                },
+            )
+            write_info(state.folder, {**read_session(state.folder), "set_aside": {"reason": reason.strip(), "at": at}})
+
+
+def _check_decision(visit: Path, paradigm: str, reason: str, option: str) -> None:
+    order = read_head(visit)["order"]
+    if paradigm not in order:
+        raise SpanLabError(
+            f"{option}: the session has no paradigm '{paradigm}'{nearest(paradigm, order)}; it has {', '.join(order)}"
+        )
+    if not reason.strip():
+        raise SpanLabError(f"{option} needs --reason TEXT, which is recorded")

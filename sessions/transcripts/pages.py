@@ -6,7 +6,6 @@ from __future__ import annotations
 import base64
 import functools
 import itertools
-import json
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -193,21 +192,6 @@ def _short(value: Any) -> str:
 def _conversation(read: Transcript, talk: Talk) -> dict[str, Any]:
     what = heading(read, talk).split(" · ", 2)[2]
     scored = [turn for turn in talk.turns if turn.mark and not turn.warm_up]
-    sent = list(itertools.accumulate(len(turn.added) for turn in talk.turns))
-    begins = list(
-        itertools.accumulate(
-            ((count - len(turn.added)) * turn.anew for count, turn in zip(sent, talk.turns, strict=True)), max
-        )
-    )
-    raw = {
-        "model": read.session.info["agent_settings"]["model"],
-        "past": talk.past,
-        "messages": [_raw(message) for turn in talk.turns for message in turn.added],
-        "requests": [
-            {"messages": count, "options": turn.options, **({"first": first} if first else {})}
-            for count, first, turn in zip(sent, begins, talk.turns, strict=True)
-        ],
-    }
     right, items = sum(turn.right for turn in scored), sum(turn.items for turn in scored)
     return {
         "key": talk.trial,
@@ -221,13 +205,6 @@ def _conversation(read: Transcript, talk: Talk) -> dict[str, Any]:
             else f"{talk.past} message of an earlier trial"
             if talk.past
             else ""
-        ),
-        # within a script: nothing of it may end that
-        "raw": (
-            json.dumps(raw, ensure_ascii=False)
-            .replace("<", "\\u003c")
-            .replace("\u2028", "\\u2028")
-            .replace("\u2029", "\\u2029")
         ),
     }
 
@@ -254,24 +231,6 @@ def _turn(turn: Turn) -> dict[str, Any]:
         "warm_up": turn.warm_up,
         "again": turn.again,
         "kinds": _kinds(turn.mark, turn.again),
-    }
-
-
-def _raw(message: SentMessage) -> dict[str, Any]:
-    """A message as it went out; of a picture the beginning of its file."""
-    if all(isinstance(part, str) for part in message.parts):
-        return {"role": message.role, "content": "\n\n".join(part for part in message.parts if isinstance(part, str))}
-    return {"role": message.role, "content": [_raw_part(part) for part in message.parts]}
-
-
-def _raw_part(part: str | SentPicture) -> dict[str, Any]:
-    if isinstance(part, str):
-        return {"type": "text", "text": part}
-    begin = "" if part.file is None else base64.b64encode(part.file[:24]).decode("ascii")
-    size = "its file is not known" if part.file is None else f"{len(part.file):,} bytes"
-    return {
-        "type": "image_url",
-        "image_url": {"url": f"data:image/png;base64,{begin}… ({size})"},
     }
 
 

@@ -4,27 +4,33 @@ pictures drawn again."""
 from __future__ import annotations
 
 import hashlib
+import json
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from ...agents.base import Response
 from ...agents.chat.cost.totals import Totals, account_of, totals_in
 from ...agents.chat.messages import Reply, png
 from ...agents.chat.probe import LETTERS, letter_picture
-from ...agents.chat.reading.constrained import response_format
+from ...agents.chat.reading.extraction import READER, read_reply
 from ...agents.chat.settings import ChatSettings
 from ...agents.departures import in_vain, refused
 from ...core.agent_kinds import kind_named
+from ...core.atomic_files import json_line, whole_folder
 from ...core.errors import SpanLabError
 from ...core.json_values import as_object, grouped
 from ...core.registry import as_tuple
 from ...paradigms import Answer, ResponseKind, Trial, compile_trial
 from ...stimuli import Stimulus
 from ..plan import UnseenTrials
-from ..record.reader import is_practice, trial_key
+from ..record.reader import is_practice, read_events, trial_key, write_responses
+from ..replaying import TakenTrial, taken_trials
 from ..run import SessionLedger
-from ..session import Session, planned_as_begun, same_trials
+from ..session import Session, planned_as_begun, same_trials, write_info
+from ..trial_log import judge
 
 #: what became of an answer
 Mark = Literal["right", "wrong", "partly", "unread", ""]
@@ -74,11 +80,6 @@ class Turn:
     right, items : scored items that were right, and all that were asked for (an intrusion is none)
     warm_up : whether it does not count
     again : whether the question is put again after this reply, since it could not be read
-    added : all messages that were new in the request, what the model sees of its own last reply
-        among them
-    options : what was sent beside the messages; None where that is not known
-    anew : whether the request held none of the messages before it, since the model's notes took
-        their place
     """
 
     ask: int
@@ -93,9 +94,6 @@ class Turn:
     items: int = 0
     warm_up: bool = False
     again: bool = False
-    added: tuple[SentMessage, ...] = ()
-    options: Mapping[str, Any] | None = None
-    anew: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +144,6 @@ class Transcript:
                 self._steps.setdefault(event["trial"], {})[event["step"]] = event
         self._lines_of = grouped((line["trial"], line) for line in self._lines)
         self._apart: UnseenTrials | None = None
-        try:
-            self._settings: ChatSettings | None = ChatSettings.of_session(self.session.info)
-        except SpanLabError:
-            self._settings = None  # of another version
         self._draws = {trial_key(planned.practice, planned.trial): planned.draws for planned in self.session.plan}
 
     @property
@@ -211,7 +205,6 @@ class Transcript:
             _turn(line, drawn, bool(place), following)
             for place, (line, following) in enumerate(zip(lines_of_replies, [*lines_of_replies[1:], None], strict=True))
         ]
-        turns = [replace(turn, options=self._options(drawn, turn.ask)) for turn in turns]
         lines = self._lines_of.get(key, [])
         unanswered = in_vain(lines).count + refused(lines)
         return Talk(
@@ -235,13 +228,6 @@ class Transcript:
             )
         examples = self._apart.examples(start["levels"], count)
         return {example.name: [percept.for_machine.stimulus for percept in example.percepts] for example in examples}
-
-    def _options(self, drawn: _Drawer, ask: int) -> Mapping[str, Any] | None:
-        """Return the options of the request with a question: what it holds besides messages."""
-        if self._settings is None or not 1 <= ask <= len(drawn.questions):
-            return None
-        form = response_format(drawn.questions[ask - 1].kind, self._settings)
-        return {**self._settings.sampling(), **({} if form is None else {"response_format": form})}
 
     def _compiled(
         self, start: Mapping[str, Any], steps: Mapping[int, Mapping[str, Any]], key: str
@@ -370,7 +356,117 @@ def _turn(line: Mapping[str, Any], drawn: _Drawer, earlier: bool, following: Map
         else None
     )
     again = following is not None and bool(ask) and following.get("ask") == ask
-    turn = Turn(
-        ask, sent, Reply.model_validate(line["reply"]), visible, again=again, added=added, anew=bool(line.get("anew"))
-    )
+    turn = Turn(ask, sent, Reply.model_validate(line["reply"]), visible, again=again)
     return turn if turn.again or not 1 <= ask <= len(drawn.questions) else drawn.questions[ask - 1].judged(turn)
+
+
+# -- stored replies, read again: paid replies are never bought twice ----------------------------------
+
+#: so many characters of a reply are shown
+_WIDTH = 60
+
+
+@dataclass(frozen=True)
+class Reread:
+    """A step of a session, as it was recorded and as it is read now."""
+
+    recorded: Mapping[str, Any]
+    event: Mapping[str, Any]
+    before: str | None
+    now: str | None
+
+    @property
+    def changed(self) -> bool:
+        """True if it is read otherwise than it was."""
+        return (self.recorded["outcome"], self.recorded["value"]) != (self.event["outcome"], self.event["value"])
+
+
+def reread(folder: Path) -> tuple[Session, list[Reread]]:
+    """Read the replies of a session of a chat model again, practice excepted. What another model
+    has read stays as that has read it, and of a question that was put again the last reply counts.
+
+    Raises
+    ------
+    SpanLabError
+        when it is not one, or its replies are not in its events.
+    """
+    session = same_trials(folder)
+    if not kind_named(session.info["agent_kind"]).converses or "published" in session.info:
+        raise SpanLabError(f"{folder} has no replies of a chat model that SpanLab has read")
+    settings = ChatSettings.of_session(session.info)
+    return session, [one for trial in taken_trials(session, read_events(folder)) for one in _steps(trial, settings)]
+
+
+def _steps(trial: TakenTrial, settings: ChatSettings) -> list[Reread]:
+    truths = {step.index + 1: step.truth for step in trial.trial.steps}
+    steps: list[Reread] = []
+    for percept, line in trial.steps:
+        ask = percept.ask
+        if ask is None or "ask" not in line or line["outcome"] not in ("answered", "invalid"):
+            continue
+        notes, raw = line["notes"], line["raw"] or ""
+        reply = Reply(content=raw, finish_reason=notes.get("finish_reason"), latency_ms=None)
+        _, reading = read_reply(ask.kind, reply, settings)
+        if reading.value is None and notes.get("judge"):
+            continue
+        outcome = "invalid" if reading.value is None else "answered"
+        judged = judge(ask, truths[line["step"]], Response(reading.value, line["rt_ms"], line["raw"], outcome, notes))
+        changed = {
+            **line,
+            "outcome": judged.response.outcome,
+            "value": judged.response.value,
+            "notes": {**notes, "extraction": reading.how},
+            "scores": [*judged.scores],
+        }
+        event = json.loads(json_line(changed))
+        before, now = (
+            None if step["outcome"] == "invalid" else ask.kind.write(as_tuple(step["value"])) for step in (line, event)
+        )
+        steps.append(Reread(line, event, before, now))
+    return steps
+
+
+def write_reread(session: Session, replies: Sequence[Reread], place: Path) -> None:
+    """Write a copy of the session in which the answers are those that are read now.
+
+    Raises
+    ------
+    SpanLabError
+        when the copy exists already, or cannot be written.
+    """
+    changes = [one for one in replies if one.changed]
+    new = {_step_of(one.recorded): one.event for one in changes}
+    told = [
+        {"trial": one.event["trial"], "question": one.event["ask"], "before": one.before, "now": one.now}
+        for one in changes
+    ]
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with whole_folder(place) as copy:
+            shutil.copytree(session.folder, copy, dirs_exist_ok=True)
+            events = [new.get(_step_of(event), event) for event in map(dict, read_events(copy))]
+            (copy / "events.jsonl").write_bytes(b"".join(map(json_line, events)))
+            by = session.info.get("apparatus", {}).get("reader")
+            write_info(copy, {**session.info, "reread": {"reader": READER, "read_by": by, "changed": told}})
+            write_responses(copy)
+    except OSError as error:
+        raise SpanLabError(f"{place} cannot be written: {error.strerror or error}") from None
+
+
+def _step_of(event: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return which step of which trial an event is about."""
+    return event.get("trial"), event.get("attempt"), event.get("step")
+
+
+def described(replies: Sequence[Reread]) -> str:
+    """What is read otherwise than it was, in lines."""
+    changes = [one for one in replies if one.changed]
+    if not changes:
+        return f"every reply is read as it was ({len(replies)} replies)"
+    lines = [f"{len(changes)} of {len(replies)} replies are read otherwise"]
+    for one in changes:
+        text = " ".join((one.recorded["raw"] or "").split())
+        said = text if len(text) <= _WIDTH else f"{text[: _WIDTH // 2]} … {text[-_WIDTH // 2 :]}"
+        before, now = ("unread" if answer is None else answer for answer in (one.before, one.now))
+        lines.append(f"  trial {one.event['trial']}, question {one.event['ask']}: {before} -> {now}   “{said}”")
+    return "\n".join(lines)

@@ -64,7 +64,6 @@ def test_a_perfect_agent_that_takes_the_words_for_values_is_stopped_and_told(tmp
     assert "a whole number from 0 to 8 (places count from 0, so 1 in the words of the question is 0 here)" in str(
         error.value
     )
-    assert "a written answer '9' stands for 8, which percept.ask.kind.parse gives" in str(error.value)
 
 
 @pytest.mark.sampled(3)
@@ -79,13 +78,6 @@ def test_the_last_of_numbered_places_comes_up(name: str) -> None:
             if isinstance(kind, Choice | SerialOrder) and isinstance(kind.options, int):
                 places.add((type(kind), kind.options - 1 in kind.values_of(step.truth.answer or 0)))
     assert {kind for kind, last in places if last} == {kind for kind, _ in places}
-
-
-def test_a_written_answer_in_place_of_a_value_is_told_what_it_stands_for(tmp_path: Path) -> None:
-    with pytest.raises(
-        SpanLabError, match=r"the agent answered '\d' \(str\) in step \d+; .*a written answer '\d' stands for \d, which"
-    ):
-        take(tmp_path, VSR, replying(lambda percept, right: str(right + 1)), PLAN)
 
 
 KINDS = [
@@ -155,13 +147,7 @@ def test_every_kind_that_ships_says_it_itself() -> None:
         (-1, r"answered -1 \(int\)"),
         (3.0, r"answered 3\.0 \(float\)"),
         (True, r"answered True \(bool\)"),
-        (
-            None,
-            (
-                r"answered None in step \d+; .*where nothing was answered, give outcome='omitted', and"
-                r" outcome='invalid' where"
-            ),
-        ),
+        (None, r"answered None in step \d+; .*outcome omitted where nothing was answered"),
         ([3], r"answered \[3\] \(list\)"),
     ],
 )
@@ -180,11 +166,9 @@ def test_free_recall_stops_at_other_than_so_many_different_cells(tmp_path: Path,
         take(tmp_path, SFR, Saying(lambda percept, number: Response(value)), plan)
 
 
-def test_a_list_stops_the_session_and_the_tuple_is_named(tmp_path: Path) -> None:
+def test_a_list_stops_the_session(tmp_path: Path) -> None:
     plan = plan_session(SFR, 1, SessionDesign(), levels={"list_length": 3}, trials=1)
-    with pytest.raises(
-        SpanLabError, match=r"answered \[1, 2, 3\] \(list\) in step \d+; .*; give the tuple in place of the list"
-    ):
+    with pytest.raises(SpanLabError, match=r"answered \[1, 2, 3\] \(list\) in step \d+; allowed is a tuple of 3"):
         take(tmp_path, SFR, Saying(lambda percept, number: Response([1, 2, 3])), plan)  # type: ignore[arg-type]
     taken = take(tmp_path / "tuple", SFR, Saying(lambda percept, number: Response((1, 2, 3))), plan)
     assert set(read_responses(taken.folder)["outcome"]) == {"answered"}

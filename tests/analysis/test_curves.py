@@ -57,6 +57,13 @@ def test_planted_primacy_and_recency_come_back() -> None:
     assert not len(primacy_recency(responses(bowed, lengths=[2])))
 
 
+@pytest.mark.parametrize(("place", "index"), [(1, "primacy"), (5, "recency")])
+def test_primacy_is_of_the_first_item_and_recency_of_the_last(place: int, index: str) -> None:
+    table = primacy_recency(responses(lambda length, position: float(position == place), lengths=[5], repetitions=4))
+    means = dict(zip(table["index"], table["mean"], strict=True))
+    assert means == {"primacy": 0.0, "recency": 0.0} | {index: 1.0}
+
+
 def test_primacy_needs_the_whole_list() -> None:
     table = responses(bowed, lengths=[4], repetitions=10)
     cut = table.drop(table.index[[2]])

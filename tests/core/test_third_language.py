@@ -21,9 +21,8 @@ from spanlab.core import locale
 from spanlab.paradigms import Paradigm, load_paradigm, plan_session, session_design
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request, Runner, begin
-from spanlab.sessions.studies.intake import questions
 from spanlab.sessions.studies.study import load_study
-from spanlab.sessions.studies.visit import VisitRequest
+from spanlab.sessions.studies.visit import VisitRequest, questions
 
 #: The name of the language, and the letter that its words are made of.
 XX, LETTER = "xx", "ø"

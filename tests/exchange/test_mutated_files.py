@@ -30,7 +30,7 @@ from spanlab.sessions.evaluations.evaluation_set import EvaluationSet
 from spanlab.sessions.record.reader import write_responses
 from spanlab.sessions.replaying import recorded_agent
 from spanlab.sessions.request import plan_trials
-from spanlab.sessions.studies.status import overview
+from spanlab.sessions.studies.monitoring import overview
 from spanlab.sessions.studies.study import load_study
 from spanlab.sessions.transcripts.transcript import Transcript
 

@@ -70,7 +70,7 @@ def test_without_numbers_a_program_plans_what_the_command_plans(run: Run, tmp_pa
 def test_a_program_asks_of_a_person_what_the_command_asks(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever sits down is replaced here; seeds, pairs, keys and trigger codes are those of people."""
+    """Whoever sits down is replaced here; seeds, keys and trigger codes are those of people."""
     seated: list[tuple[Any, ...]] = []
 
     def seat(*asked: Any) -> IdealAgent:
@@ -81,18 +81,13 @@ def test_a_program_asks_of_a_person_what_the_command_asks(
     monkeypatch.setattr("spanlab.sessions.people.random_seeds", lambda: iter([700_001, 700_002]))
     file = tmp_path / "own.yaml"
     file.write_text("extends: cd\ntriggers: {phases: {probe: 20}}\n", encoding="utf-8")
-    spanlab.replay("cd", "ideal", trials=4, data="others")
-    (other,) = Path("others").iterdir()
-    asked = ["--participant", "p1", "--paired-with", other, "--triggers", "dry", "--language", "de", "--no-practice"]
+    asked = ["--participant", "p1", "--trials", "4", "--triggers", "dry", "--language", "de", "--no-practice"]
     status, printed, complaint = run("run", file, *asked, "--data", "typed")
     assert status == 0, complaint
-    result = spanlab.run(
-        str(file), "p1", paired_with=other, triggers="dry", language="de", practice=False, data="called"
-    )
+    result = spanlab.run(str(file), "p1", trials=4, triggers="dry", language="de", practice=False, data="called")
     typed = info_of(tmp_path / printed.splitlines()[-1])
     assert info_of(result.folder) == typed
     assert typed["triggers"] == {"port": "dry", "codes": {"phases": {"probe": 20}}}
-    assert typed["paired_with"]["session"] == other.name
     assert [one[:3] for one in seated] == [(None, typed["seed"], 1.0)] * 2
     with pytest.raises(spanlab.SpanLabError, match="the patch is to mark"):
         spanlab.run(str(file), "p1", patch="upper-left:2:nowhere", data="called")

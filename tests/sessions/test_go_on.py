@@ -19,13 +19,12 @@ from golden_tables import FOLDER, assert_same, read_table, stored
 from paradigm_texts import text
 from session_tools import AtTheWindow, Saying, lasting, start, take
 
-from spanlab.agents.base import Response, SettingRules, TrialContext
+from spanlab.agents.base import Response, TrialContext
 from spanlab.agents.chat import settings
 from spanlab.agents.chat.scripted import ScriptedServer
 from spanlab.agents.chat.settings import PREAMBLES, ChatSettings
 from spanlab.agents.human import WindowOptions
 from spanlab.agents.oracles import Chance, ChanceEpisode
-from spanlab.core import locale
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Percept, library, load_paradigm
 from spanlab.paradigms.responses.cells import Cells
@@ -135,8 +134,8 @@ class Ruled(Saying):
     def __init__(self, settings: Mapping[str, Any]) -> None:
         super().__init__(ninth, settings=settings)
 
-    def setting_rules(self) -> SettingRules:
-        return SettingRules(constants=frozenset({"refresh"}))
+    def may_change(self) -> frozenset[str]:
+        return frozenset({"refresh"})
 
 
 def test_other_settings_are_another_agent(tmp_path: Path) -> None:
@@ -155,7 +154,7 @@ def test_what_nobody_chooses_may_change_and_is_told(tmp_path: Path) -> None:
     said: list[str] = []
     Runner(reopen(folder), Ruled({"refresh": 50}), say=said.append).run()
     assert "refresh was 60 and is 50" in "".join(said)
-    assert [event["constants"] for event in read_events(folder) if event["event"] == "resumed"] == [
+    assert [event["settings"] for event in read_events(folder) if event["event"] == "resumed"] == [
         {"refresh": [60, 50]}
     ]
 
@@ -165,7 +164,7 @@ def test_the_window_has_the_settings_of_then(monkeypatch: pytest.MonkeyPatch) ->
     from spanlab.agents.human.participant import Participant
     from spanlab.agents.human.seating import window_again
     from spanlab.agents.human.simulated import SimulatedParticipant
-    from spanlab.sessions.agent_checks import changed_constants
+    from spanlab.sessions.agent_checks import changed_settings
 
     for made in (
         Participant(WindowOptions(fullscreen=False, width_cm=31.0)),
@@ -192,7 +191,7 @@ def test_the_window_has_the_settings_of_then(monkeypatch: pytest.MonkeyPatch) ->
             more |= {name: window.pop(name) for name in ("answers",) if name in window}
             again: Any = type(made)(options=WindowOptions(**window), **more)
             assert again.settings() == {**made.settings(), "go_on_not_before_ms": 500.0}
-            assert changed_constants(again, info, "here") == {"go_on_not_before_ms": [200.0, 500.0]}
+            assert changed_settings(again, info, "here") == {"go_on_not_before_ms": [200.0, 500.0]}
 
 
 def test_another_screen_may_be_chosen_when_a_session_goes_on(tmp_path: Path) -> None:
@@ -210,8 +209,8 @@ def test_another_screen_may_be_chosen_when_a_session_goes_on(tmp_path: Path) -> 
         def settings(self) -> dict[str, Any]:
             return self.window.settings()
 
-        def setting_rules(self) -> SettingRules:
-            return self.window.setting_rules()
+        def may_change(self) -> frozenset[str]:
+            return self.window.may_change()
 
     first = OnScreen(screen=1)
     folder = interrupted(
@@ -223,9 +222,7 @@ def test_another_screen_may_be_chosen_when_a_session_goes_on(tmp_path: Path) -> 
         Runner(reopen(folder), OnScreen(screen=0, distance_cm=99))
     said: list[str] = []
     Runner(reopen(folder), OnScreen(**window_again(settings, screen=0)), say=said.append).run()
-    assert any(
-        "goes on with another setting than it began with: screen was 1 and is 0" in sentence for sentence in said
-    )
+    assert any("goes on with other settings than it began with: screen was 1 and is 0" in sentence for sentence in said)
     assert [event["settings"] for event in read_events(folder) if event["event"] == "resumed"] == [{"screen": [1, 0]}]
     assert complete(folder)
 
@@ -237,47 +234,6 @@ def test_a_screen_is_for_people_alone(run: Run, tmp_path: Path) -> None:
     assert status == 1
     assert "takes" in err
     assert "without a window: leave out --screen" in err
-
-
-# -- people ----------------------------------------------------------------------------------------
-
-
-def test_a_person_reads_the_sentences_of_then(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed_library: Callable[[str], None]
-) -> None:
-    def begun(data: Path) -> tuple[Session, AtTheWindow]:
-        agent = AtTheWindow(ninth)
-        return (
-            start(
-                data,
-                load_paradigm("vsr"),
-                agent,
-                4,
-                levels={"list_length": [2]},
-                source="vsr",
-                language="de",
-                practice=False,
-                participant="p1",
-            ),
-            agent,
-        )
-
-    session, undisturbed = begun(tmp_path / "undisturbed")
-    folder = interrupted(session, undisturbed)
-    Runner(reopen(folder), again := AtTheWindow(ninth)).run()
-    session, other = begun(tmp_path / "data")
-    folder = interrupted(session, other)
-    changed_library("vsr")
-    for language in locale.languages():
-        changed = {
-            key: text.upper().replace("{", "").replace("}", "") for key, text in locale.sentences(language).items()
-        }
-        monkeypatch.setattr(locale, "sentences", lambda wanted, changed=changed: changed)
-    now = AtTheWindow(ninth)
-    Runner(reopen(folder), now).run()
-    assert now.pages == again.pages
-    assert any(page != page.upper() for page in now.pages)
-    assert locale.sentence("session.thanks", "de").isupper(), "outside the session it is said as it is said now"
 
 
 # -- chat models -----------------------------------------------------------------------------------

@@ -129,9 +129,7 @@ def test_every_combination_is_a_session_and_the_same_command_goes_on(run: Run, t
 
 def test_a_model_that_refuses_does_not_stop_the_others(run: Run, lab: Lab, tap: Tap, tmp_path: Path) -> None:
     lab.refuses.add("a")
-    path = written(
-        tmp_path, "agents: [chat:a@here, chat:b@here]\nparadigms: vsr\n".replace("vsr", "{vsr: {trials: 1}}")
-    )
+    path = written(tmp_path, "agents: [chat:a@here, chat:b@here]\nparadigms: {vsr: {trials: 1}}\n")
     status, out, err = run("replay", "--set-file", path, "--data", tmp_path / "data")
     assert status != 0
     assert "1 of 2 sessions are not done" in err
@@ -191,13 +189,13 @@ def test_what_was_spent_on_entries_that_are_removed_counts_for_the_budget(
 
 
 def test_one_of_everything_from_another_editor(run: Run, tap: Tap, tmp_path: Path) -> None:
-    """With a byte order mark and line ends of Windows, names instead of lists."""
+    """With a byte order mark and line ends of Windows."""
     path = tmp_path / "one.yaml"
-    path.write_bytes(b"\xef\xbb\xbf" + b"agents: chat:a@here\r\nparadigms: vsr\r\nrepeats: 1\r\n")
+    path.write_bytes(b"\xef\xbb\xbf" + b"agents: [chat:a@here]\r\nparadigms: {vsr: }\r\nrepeats: 1\r\n")
     status, out, err = run("replay", "--set-file", path, "--data", tmp_path / "data", "--status")
     assert status == 0, err
     assert "1 waiting" in out
-    path.write_bytes(b"\xef\xbb\xbf" + b"agents: chat:a@here\r\nparadigms:\r\n  - vsr: {trials: 1}\r\n")
+    path.write_bytes(b"\xef\xbb\xbf" + b"agents: [chat:a@here]\r\nparadigms:\r\n  vsr: {trials: 1}\r\n")
     status, out, err = run("replay", "--set-file", path, "--data", tmp_path / "data")
     assert status == 0, err
     (folder,) = find_sessions([tmp_path / "data"])
@@ -207,61 +205,46 @@ def test_one_of_everything_from_another_editor(run: Run, tap: Tap, tmp_path: Pat
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("agents: []\nparadigms: vsr\n", "agents"),
-        ("agents: ideal\n", "paradigms"),
-        ("agents: ideal\nparadigms: vsr\nmodels: 3\n", "models"),
-        ("agents: [ideal, ideal]\nparadigms: vsr\n", "'ideal' is named twice"),
-        ("agents: ideal\nparadigms: vsr\nrepeats: 2\n", "repeats are for chat models"),
+        ("agents: []\nparadigms: {vsr: }\n", "agents"),
+        ("agents: [ideal]\n", "paradigms"),
+        ("agents: [ideal]\nparadigms: {vsr: }\nmodels: 3\n", "models"),
+        ("agents: [ideal, ideal]\nparadigms: {vsr: }\n", "'ideal' is named twice"),
+        ("agents: [ideal]\nparadigms: {vsr: }\nrepeats: 2\n", "repeats are for chat models"),
         (
-            "agents: chat:a@here\nparadigms: vsr\nprices: {chat:b@here: {input: 1, output: 1}}\n",
+            "agents: [chat:a@here]\nparadigms: {vsr: }\nprices: {chat:b@here: {input: 1, output: 1}}\n",
             "not one of the agents above",
         ),
         (
-            "agents: chat:a@here\nparadigms: vsr\nsettings: {x: {repeat: 2}}\n",
+            "agents: [chat:a@here]\nparadigms: {vsr: }\nsettings: {x: {repeat: 2}}\n",
             "repeat is counted by repeats of this file",
         ),
-        ("agents: chat:a@here\nparadigms: [vsr, vsr]\n", "each paradigm can be named once"),
-        ("agents: chat:a@here\nparadigms: vsr\nbudget: {max_cost: 1}\n", "needs the price"),
-        ("agents: chat:a@here\nparadigms: {vsr: {set: {list_length: 77}}}\n", "77"),
-        ("agents: chat:a@here\nparadigms: vsr\nsettings: {x: {temprature: 1}}\n", "did you mean"),
+        ("agents: [chat:a@here]\nparadigms: [vsr]\n", "models.yaml:2 paradigms: expected"),
+        ("agents: [chat:a@here]\nparadigms: {vsr: }\nbudget: {max_cost: 1}\n", "needs the price"),
+        ("agents: [chat:a@here]\nparadigms: {vsr: {set: {list_length: 77}}}\n", "77"),
+        ("agents: [chat:a@here]\nparadigms: {vsr: }\nsettings: {x: {temprature: 1}}\n", "did you mean"),
         (
-            "agents: chat:a@here\nparadigms: nothere\n",
+            "agents: [chat:a@here]\nparadigms: {nothere: }\n",
             "models.yaml:2 paradigms > nothere: there is no paradigm 'nothere'",
         ),
         (
-            "agents: chat:a@here\nparadigms:\n- cd\n- vsr: {trails: 3}\n",
-            "models.yaml:4 paradigms item 2 > vsr > trails: unknown key 'trails'; did you mean 'trials'?",
+            "agents: [chat:a@here]\nparadigms:\n  cd:\n  vsr: {trails: 3}\n",
+            "models.yaml:4 paradigms > vsr > trails: unknown key 'trails'; did you mean 'trials'?",
         ),
         (
-            "agents: chat:a@here\nparadigms:\n- cd\n- vsr: {trials: many}\n",
-            "models.yaml:4 paradigms item 2 > vsr > trials: expected a whole number; found 'many'",
+            "agents: [chat:a@here]\nparadigms:\n  vsr: {trials: many}\n",
+            "models.yaml:3 paradigms > vsr > trials: expected a whole number; found 'many'",
         ),
-        (
-            "agents: chat:a@here\nparadigms:\n- vsr:\n  trials: 3\n",
-            "models.yaml:3 paradigms item 1: 'trials' stands beside 'vsr' and not below it: indent it further",
-        ),
-        (
-            "agents: chat:a@here\nparadigms:\n- vsr: {}\n  cd: {}\n",
-            "several paradigms in one item: begin each of them with '- '",
-        ),
-        (
-            "agents: chat:a@here\nparadigms:\n- 3\n",
-            "models.yaml:3 paradigms item 1: expected the name of a paradigm; found 3",
-        ),
-        (
-            "agents: chat:a@here\nparadigms:\n  vsr:\n  trials: 3\n",
-            "models.yaml:4 paradigms > trials: 'trials' stands where names of paradigms stand: indent it further",
-        ),
-        ("agents: chat:a@here\nparadigms: []\n", "paradigms"),
+        ("agents: [chat:a@here]\nparadigms:\n  vsr:\n  trials: 3\n", "models.yaml:4 paradigms > trials: expected"),
+        ("agents: [chat:a@here]\nparadigms: []\n", "paradigms"),
         (
             (
-                "agents: chat:a@here\nparadigms: vsr\nsettings:\n  warm: {temperature: 1}\n  hot: {temperature: 1,"
-                " label: x}\n"
+                "agents: [chat:a@here]\nparadigms: {vsr: }\nsettings:\n  warm: {temperature: 1}\n  hot: {temperature:"
+                " 1, label: x}\n"
             ),
             "models.yaml:5 settings > hot: these are the same settings as 'warm'",
         ),
         (
-            "agents: chat:a@here\nparadigms: vsr\nsettings:\n  warm: {temperature: lots}\n",
+            "agents: [chat:a@here]\nparadigms: {vsr: }\nsettings:\n  warm: {temperature: lots}\n",
             "models.yaml:4 settings > warm: 'temperature'",
         ),
     ],
@@ -327,7 +310,7 @@ def test_files_of_ones_own_lie_beside_the_set_file_and_do_not_change_under_it(
 @pytest.mark.slow
 def test_names_of_ones_own_and_repeats_are_told_apart_in_figures(run: Run, tap: Tap, tmp_path: Path) -> None:
     text = (
-        "agents: chat:a@here\nparadigms: {vsr: {trials: 1, set: {list_length: 2}}}\nrepeats: 2\nsettings: {x: {label:"
+        "agents: [chat:a@here]\nparadigms: {vsr: {trials: 1, set: {list_length: 2}}}\nrepeats: 2\nsettings: {x: {label:"
         " as at home}, y: {temperature: 0}}\n"
     )
     assert run("replay", "--set-file", written(tmp_path, text), "--data", tmp_path / "data")[0] == 0
@@ -356,7 +339,7 @@ def test_the_model_that_reads_replies_counts_for_the_budget(run: Run, lab: Lab, 
 
 
 def test_a_set_runs_once_at_a_time(run: Run, tap: Tap, tmp_path: Path) -> None:
-    path = written(tmp_path, "agents: ideal\nparadigms: {vsr: {trials: 1}}\n")
+    path = written(tmp_path, "agents: [ideal]\nparadigms: {vsr: {trials: 1}}\n")
     (tmp_path / "data" / ".sets" / "models").mkdir(parents=True)
     with only_writer(tmp_path / "data" / ".sets" / "models"):
         status, _, err = run("replay", "--set-file", path, "--data", tmp_path / "data")
@@ -400,8 +383,8 @@ def test_a_whole_evaluation_with_a_kill_a_model_that_refuses_and_a_budget(
     """As in a lab: killed in the middle of a session, out of budget later, and at its end one
     report; nothing that was paid for is asked again."""
     text = (
-        "agents: [chat:a@here, chat:b@here, chat:never@here, ideal]\nparadigms:\n- vsr: {trials: 4, set: {list_length:"
-        " 3}}\n- cd: {trials: 4, set: {set_size: 2}}\nsettings:\n  schlicht: {temperature: 0}\n  geübt: {practice:"
+        "agents: [chat:a@here, chat:b@here, chat:never@here, ideal]\nparadigms:\n  vsr: {trials: 4, set: {list_length:"
+        " 3}}\n  cd: {trials: 4, set: {set_size: 2}}\nsettings:\n  schlicht: {temperature: 0}\n  geübt: {practice:"
         " none, preamble: Sie sind geübt.}\nrepeats: 2\ncare: {concurrency: 2}\n"
     )
     lab.refuses.add("never")

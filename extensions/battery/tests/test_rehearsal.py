@@ -18,10 +18,9 @@ from spanlab.api import read_rules
 from spanlab.core.errors import SpanLabError
 from spanlab.extensions.battery.files import gathered
 from spanlab.extensions.battery.notes import add_note
-from spanlab.sessions.studies.desk import repeat, skip
 from spanlab.sessions.studies.participants import find, withdraw
 from spanlab.sessions.studies.study import Study, load_study
-from spanlab.sessions.studies.visit_files import completed
+from spanlab.sessions.studies.visit_files import completed, repeat, skip
 
 QUESTIONS = """
 paradigm: afterwards

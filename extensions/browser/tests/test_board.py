@@ -36,7 +36,7 @@ paradigms:
   - {paradigm: vsr, set: {list_length: 2}, trials: 1, practice: false}
 consent: {en: Do you agree?}
 people: 4
-online: {code: C0DE42, drop_out_minutes: 30}
+online: {endings: {completed: {code: C0DE42}}, drop_out_minutes: 30}
 """
 HERE = {"origin": "http://testserver", "host": "testserver"}
 

@@ -12,18 +12,21 @@ import numpy as np
 import pytest
 from scripted_page import SCREEN_REPORT, ScriptedPage
 
+from spanlab.agents.human.input import Refractory
 from spanlab.analysis.data.exclusions import Rule, apply_exclusions
 from spanlab.analysis.data.timing import session_timing, verdict
 from spanlab.extensions.browser.participant.agent import BrowserParticipant
 from spanlab.extensions.browser.participant.channel import Channel
-from spanlab.extensions.browser.participant.evidence import REASONS
+from spanlab.extensions.browser.participant.evidence import REASONS, TimeWitness, Told
 from spanlab.extensions.browser.participant.frames import FrameStore
+from spanlab.extensions.browser.participant.reports import StepReading, StepReport
 from spanlab.extensions.browser.visits.messages import read_message
-from spanlab.paradigms import load_paradigm, plan_session
+from spanlab.paradigms import Display, Percept, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request, Runner, begin, read_responses
 from spanlab.sessions.record.reader import read_events
 from spanlab.sessions.studies.monitoring import SessionReader
+from spanlab.stimuli.kinds.plain import Blank
 
 #: ms from the end of a step at a page to its arrival at the server, as recorded (see the file's
 #: first line)
@@ -226,6 +229,19 @@ def test_scripts_that_cheat_are_marked(
 def test_answers_within_a_refresh_of_their_question_are_marked_from_the_third_on(tmp_path: Path) -> None:
     marked = reasons_of(taken(tmp_path, "sternberg", AtOnce, 1, 8))
     assert ["before the picture" in reasons for reasons in marked] == [False, False, True, True, True, True, True, True]
+
+
+@pytest.mark.parametrize(("early_ms", "marked"), [(400.0, True), (100.0, False)])
+def test_a_step_may_be_told_a_quarter_of_a_second_early_and_no_more(early_ms: float, marked: bool) -> None:
+    """So much two clocks and the rounding of a browser may differ."""
+    percept = Percept("study", (Display(Blank.model_validate({}), 1000.0),))
+    shown = {"onset": 0.0, "end": 1000.0, "planned": 60, "frames": 60, "dropped": 0}
+    report = StepReport.model_validate({"displays": [shown], "presses": []})
+    reading = StepReading(percept, report, None, Refractory())
+    witness = TimeWitness()
+    witness.trial_begins(10.0)
+    notes = witness.look(percept, report, reading, Told(11.0 - early_ms / 1000.0, 0.0, 1000 / 60))
+    assert ("before its displays" in notes.get("implausible", ())) == marked
 
 
 def test_names_of_frames_tell_nothing_about_change(tmp_path: Path) -> None:

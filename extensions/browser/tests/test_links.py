@@ -30,7 +30,7 @@ languages: [en, de]
 paradigms:
   - {paradigm: vsr, set: {list_length: 2}, trials: 2, practice: false}
 sessions: [[vsr], [vsr]]
-online: {code: C0DE42, redirect: 'https://example.org/done'}
+online: {endings: {completed: {code: C0DE42, redirect: 'https://example.org/done'}}}
 """
 QUIZ = """
 paradigm: understood

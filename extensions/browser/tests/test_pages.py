@@ -63,7 +63,7 @@ consent: {en: You take part of your own free will., de: Sie nehmen freiwillig te
 debrief: {en: This was about memory., de: Es ging um das Gedächtnis.}
 breaks: {text: {en: Rest a little., de: Ruhen Sie sich aus.}}
 fields: [age, handedness]
-online: {code: C0DE42, redirect: 'https://example.org/done?cc=C0DE42'}
+online: {endings: {completed: {code: C0DE42, redirect: 'https://example.org/done?cc=C0DE42'}}}
 """
 
 

@@ -119,7 +119,7 @@ def sona() -> Sona:
     online = """
 online:
   identifier: survey_code
-  redirect: "https://school.sona-systems.com/webstudy_credit.aspx?experiment_id=12&credit_token=f00d&survey_code={participant}"
+  endings: {completed: {redirect: "https://school.sona-systems.com/webstudy_credit.aspx?experiment_id=12&credit_token=f00d&survey_code={participant}"}}
 """
     return Sona(online, lambda number: {"survey_code": str(5000 + number)})
 
@@ -319,8 +319,6 @@ def test_without_a_blind_spot_there_is_no_angle() -> None:
         ("{allow: ids.txt}", "admission: list"),
         ("{calibrate: [distance]}", "card"),
         ("{canvas_deg: 10}", "calibrate"),
-        ("{code: A, endings: {completed: {code: B}}}", "twice"),
-        ("{full: {code: A}, endings: {full: {code: B}}}", "twice"),
         ("{identifier: 'two words'}", "identifier"),
         ("{require: {browsers: [netscape]}}", "browsers"),
     ],

@@ -263,8 +263,8 @@ paradigms: [vsr]
     [
         ("display: screen.yaml\n", "display"),
         ("keys: {own: {1: button_1}}\n", "button box"),
-        ("online: {code: 'two words'}\n", "code"),
-        ("online: {redirect: 'javascript:alert(1)'}\n", "redirect"),
+        ("online: {endings: {completed: {code: 'two words'}}}\n", "code"),
+        ("online: {endings: {completed: {redirect: 'javascript:alert(1)'}}}\n", "redirect"),
     ],
 )
 def test_what_a_page_cannot_do_is_refused_at_the_start(

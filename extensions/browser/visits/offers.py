@@ -376,7 +376,7 @@ class StudyOffer:
     @property
     def phones(self) -> bool:
         """True if phones will do."""
-        return self.study.online is None or not self.study.online.phones_refused
+        return self.study.online is None or self.study.online.require.phones == "allowed"
 
     @property
     def drop_out_s(self) -> float | None:

@@ -33,7 +33,7 @@ from spanlab.analysis.model_vs_human import published_scores, scores
 from spanlab.core import SpanLabError
 from spanlab.paradigms import load_paradigm
 from spanlab.paradigms.preview import timetable
-from spanlab.sessions import find_sessions, read_session
+from spanlab.sessions.record import find_sessions, read_session
 
 from .entries import Entry, Row, verdict_of
 from .judging import above_blind, judged, margins

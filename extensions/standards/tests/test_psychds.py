@@ -134,7 +134,7 @@ def test_nothing_tells_who_or_when_unless_it_is_asked_for(tmp_path: Path, run: R
     rows = [row for name, one in cells(tmp_path / "next").items() for row in one if f"subject-{people['p01']}" in name]
     assert {row["age"] for row in rows} == {"31"}
     assert all(row["started_at"].startswith("2026-") for row in rows)
-    assert not {"seed", "trial_id", "paired_trial_id"} & rows[0].keys()
+    assert not {"seed", "trial_id"} & rows[0].keys()
     assert not broken_rules(tmp_path / "next")
     assert run("export", "psychds", GOLDEN / "studies", "-o", "named", "--real-ids")[0] == 0
     assert {row["participant_id"] for one in cells(tmp_path / "named").values() for row in one} == {

@@ -14,7 +14,7 @@ from spanlab import replay
 from spanlab.agents.chat import READER, ChatAgent, Outgoing, Reply, SendHook
 from spanlab.core import SpanLabError
 from spanlab.sessions import read_responses
-from spanlab.sessions.transcripts.rereading import described, reread, write_reread
+from spanlab.sessions.transcripts.transcript import described, reread, write_reread
 
 
 class Second(SendHook):

@@ -1,4 +1,4 @@
-"""Pages of conversations: the raw request of every reply, replies by what became of them, and
+"""Pages of conversations: replies by what became of them, and
 several pages where there are many."""
 
 from __future__ import annotations
@@ -41,55 +41,11 @@ def told_in_turn(folder: Path, trials: int = 4, **settings: Any) -> tuple[Any, l
     return session, [request.body for request in tap.requests]
 
 
-def raw_requests(page: str) -> list[dict[str, Any]]:
-    """The requests that a page can show, put together as its script does."""
-    found: list[dict[str, Any]] = []
-    for text in re.findall(r'<script type="application/json" class="raw">(.*?)</script>', page, re.DOTALL):
-        raw = json.loads(text)
-        for one in raw["requests"]:
-            found.append(
-                {
-                    "messages": raw["messages"][: one["messages"]],
-                    "model": raw["model"],
-                    **one["options"],
-                    "past": raw["past"],
-                }
-            )
-    return found
-
-
-@pytest.mark.slow
-def test_the_requests_that_a_page_shows_are_those_that_were_sent(tmp_path: Path) -> None:
-    session, sent = told_in_turn(tmp_path, temperature=0.5, stop=["x"], extra_body={"mirostat": 2})
-    read = Transcript(session.folder)
-    page = write_page(read, read.trials, tmp_path / "page.html").read_text("utf-8")
-    assert [{name: value for name, value in one.items() if name != "past"} for one in raw_requests(page)] == sent
-    assert "<b>nobody" not in page, "a reply ends no script and begins no element"
-    whole, sent = told_in_turn(
-        tmp_path / "whole", conversation="session", view="both", image_px=96, probe="off", constrained="json"
-    )
-    read = Transcript(whole.folder)
-    page = write_page(read, read.trials, tmp_path / "whole.html").read_text("utf-8")
-    assert "4 trials, in one conversation for each block, as the model saw them" in page
-    shown = raw_requests(page)
-    assert len(shown) == len(sent)
-    for one, body in zip(shown, sent, strict=True):
-        assert one.pop("past") + len(one["messages"]) == len(body["messages"])
-        for message, then in zip(one["messages"], body["messages"][-len(one["messages"]) :], strict=True):
-            if isinstance(then["content"], list):
-                for part, was in zip(message["content"], then["content"], strict=True):
-                    if "image_url" in was:
-                        begin = part["image_url"]["url"].partition("…")[0]
-                        assert was["image_url"]["url"].startswith(begin)
-                        was["image_url"]["url"] = part["image_url"]["url"]
-            assert message == then
-        assert one["response_format"] == body["response_format"]
-
-
 def test_replies_can_be_shown_by_what_became_of_them(tmp_path: Path) -> None:
     session, _ = told_in_turn(tmp_path)
     read = Transcript(session.folder)
     page = write_page(read, read.trials, tmp_path / "page.html").read_text("utf-8")
+    assert "<b>nobody" not in page, "a reply ends no script and begins no element"
     turns = [turn for key in read.trials for turn in read.talk(key).turns]
     unread = sum(turn.again or turn.mark == "unread" for turn in turns)
     counts = {

@@ -16,7 +16,7 @@ from pausing_bench import DELAY, TRIALS
 from spanlab.analysis.data.exclusions import Rule, apply_exclusions
 from spanlab.analysis.data.timing import session_timing, verdict
 from spanlab.sessions import read_responses
-from spanlab.sessions.record.columns import TRIAL_TIMING
+from spanlab.sessions.record.columns import TrialTiming
 from spanlab.sessions.record.reader import read_events, read_session, read_table, response_rows, trials_left
 from spanlab.sessions.session import same_trials
 
@@ -100,7 +100,7 @@ def test_a_press_after_the_last_question_of_a_session_is_on_record(events: list[
 
 
 def test_what_a_trial_went_through_is_in_the_table_of_responses(folder: Path, events: list[Any]) -> None:
-    table = read_responses(folder).groupby("trial")[[*TRIAL_TIMING]].first()
+    table = read_responses(folder).groupby("trial")[[*TrialTiming.__annotations__]].first()
     assert table["trial_paused_ms"].gt(300).tolist() == [
         True,
         False,
@@ -134,7 +134,7 @@ def test_sessions_from_before_get_the_columns_from_their_events(folder: Path, tm
     for name in ("session.json", "events.jsonl"):
         (old / name).write_bytes((folder / name).read_bytes())
     now: Any = read_table(folder)
-    pyarrow.parquet.write_table(now.drop_columns([*TRIAL_TIMING]), old / "responses.parquet")
+    pyarrow.parquet.write_table(now.drop_columns([*TrialTiming.__annotations__]), old / "responses.parquet")
     assert now.equals(read_table(old))
     assert now.select(["rt_ms", "trial_off_ms"]).equals(read_table(old, ["trial_off_ms", "rt_ms"]))
     assert read_table(old, ["rt_ms"]).column_names == ["rt_ms"]
@@ -142,7 +142,7 @@ def test_sessions_from_before_get_the_columns_from_their_events(folder: Path, tm
     info["apparatus"].pop("focus")  # nobody watched it then: not known is not none
     assert {row["trial_unfocused_ms"] for row in response_rows(info, read_events(old))} == {None}
     (old / "events.jsonl").unlink()
-    assert not set(TRIAL_TIMING) & set(read_table(old).column_names)
+    assert not set(TrialTiming.__annotations__) & set(read_table(old).column_names)
 
 
 def test_a_time_stamp_that_came_late_has_its_bound_on_record(folder: Path, events: list[Any]) -> None:

@@ -80,7 +80,9 @@ consent: {en: "You take part of your own free will, and can stop at any time. Yo
 debrief: {en: "This was about memory for places and letters. Thank you for your help.", de: Es ging um das Gedächtnis.}
 breaks: {text: {en: Rest a little., de: Ruhen Sie sich aus.}}
 fields: [age, handedness]
-online: {code: C0DE42, redirect: 'https://example.org/done?cc=C0DE42', phones: PHONES}
+online:
+  endings: {completed: {code: C0DE42, redirect: 'https://example.org/done?cc=C0DE42'}}
+  require: {phones: PHONES}
 """  # noqa: E501
 
 

@@ -102,7 +102,6 @@ def test_a_column_without_a_place_is_refused_and_a_place_without_a_column() -> N
         ({**START, "trial": "x1"}, "'trial' has the wrong form"),
         ({**START, "trial": "1\n"}, "'trial' has the wrong form"),
         (START, None),
-        ({**START, "paired": "b"}, None),
         ({"event": "note", "anything": [1, {"at": "all"}]}, None),
         ({"event": "note", "trial": "x"}, "'trial' has the wrong form"),
     ],

@@ -13,7 +13,7 @@ from session_tools import start
 from study_files import STUDY, Guest, files, sit, study_in, take
 
 from spanlab.agents.base import Response
-from spanlab.core.atomic_files import append_line, read_lines
+from spanlab.core.atomic_files import read_lines
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Percept, plan_practice
 from spanlab.sessions import Runner, Session, read_responses
@@ -99,15 +99,6 @@ def test_consent_is_asked_once_of_a_text(study: Study, data: Path, tmp_path: Pat
     changed = study_in(tmp_path, STUDY.replace("Do you agree?", "Do you agree to all of it?"))
     assert asked(changed, data, session=2, existing="new") == 1
     assert asked(study_in(tmp_path), data, session=2, existing="new") == 0
-
-
-def test_consent_that_older_sessions_noted_without_its_text_counts(study: Study, data: Path) -> None:
-    visit = take(study, data)
-    lines = journal(visit.folder)
-    (visit.folder / "battery.jsonl").unlink()
-    for line in lines:
-        append_line(visit.folder / "battery.jsonl", {key: value for key, value in line.items() if key != "text"})
-    assert asked(study, data, session=2) == 0
 
 
 def test_a_refusal_at_the_command_line(run: Run, study: Study, monkeypatch: pytest.MonkeyPatch) -> None:

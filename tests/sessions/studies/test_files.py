@@ -16,8 +16,7 @@ from study_files import STUDY, study_in
 
 from spanlab.core.errors import ParadigmError, SpanLabError
 from spanlab.paradigms.language.yaml_source import read
-from spanlab.sessions.studies.fields import COMMON, FieldPart, read_typed
-from spanlab.sessions.studies.schema import StudyFile, study_file_schema
+from spanlab.sessions.studies.schema import COMMON, FieldPart, StudyFile, read_typed, study_file_schema
 from spanlab.sessions.studies.study import is_study, load_study, study_from_data
 
 

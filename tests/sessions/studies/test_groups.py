@@ -18,11 +18,10 @@ from spanlab.core.errors import ParadigmError, SpanLabError
 from spanlab.sessions import read_responses, read_session
 from spanlab.sessions.record.reader import find_sessions
 from spanlab.sessions.studies.battery import Battery
-from spanlab.sessions.studies.groups import Assigner, assigner
-from spanlab.sessions.studies.participants import Person, people, register, withdraw
+from spanlab.sessions.studies.participants import Assigner, Person, people, register, withdraw
 from spanlab.sessions.studies.schema import Group
 from spanlab.sessions.studies.study import Study
-from spanlab.sessions.studies.visit import VisitRequest, check_request, foresee, sit_down
+from spanlab.sessions.studies.visit import VisitRequest, assigner, check_request, foresee, sit_down
 from spanlab.sessions.studies.visit_files import read_head
 
 TWO = """

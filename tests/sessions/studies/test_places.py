@@ -20,10 +20,9 @@ from spanlab.core.atomic_files import only_writer, read_lines
 from spanlab.core.locale import sentence
 from spanlab.extensions.browser.visits.offers import End, StudyOffer
 from spanlab.sessions.studies import participants
-from spanlab.sessions.studies.groups import DROPPED_OUT, REFUSED, StudyFullError, assigner
-from spanlab.sessions.studies.participants import Person, find, people, register
+from spanlab.sessions.studies.participants import DROPPED_OUT, REFUSED, Person, StudyFullError, find, people, register
 from spanlab.sessions.studies.study import Study
-from spanlab.sessions.studies.visit import VisitRequest, check_request, sit_down
+from spanlab.sessions.studies.visit import VisitRequest, assigner, check_request, sit_down
 from spanlab.sessions.studies.visit_files import runs
 
 STUDY = """
@@ -125,7 +124,8 @@ def test_without_the_lock_numbers_would_be_given_twice(tmp_path: Path, monkeypat
 
 
 def test_who_finds_no_place_is_told_before_anything_is_asked_and_gets_the_code_for_that(tmp_path: Path) -> None:
-    online = "online: {code: DONE, full: {code: FULL7, redirect: 'https://example.org/full'}}\nfields: [age]\n"
+    full = "{code: FULL7, redirect: 'https://example.org/full'}"
+    online = f"online: {{endings: {{completed: {{code: DONE}}, full: {full}}}}}\nfields: [age]\n"
     study, data = study_in(tmp_path, STUDY + "people: 1\n" + online), tmp_path / "data"
     assert come(study, data, "first") is None
     late = AtTheDoor()

@@ -23,7 +23,7 @@ from spanlab.sessions import Runner, complete, read_responses, reopen
 from spanlab.sessions.participant_flow import QuizNotPassedError
 from spanlab.sessions.record.reader import read_events, read_session, trials_left
 from spanlab.sessions.studies.battery import Battery, QuizLeftError
-from spanlab.sessions.studies.status import overview
+from spanlab.sessions.studies.monitoring import overview
 from spanlab.sessions.studies.study import Study, load_study
 from spanlab.sessions.studies.visit_files import read_journal, states
 

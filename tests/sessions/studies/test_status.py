@@ -20,9 +20,9 @@ from spanlab.paradigms import Percept, Truth
 from spanlab.sessions import find_sessions
 from spanlab.sessions.record.reader import read_events
 from spanlab.sessions.studies.battery import Battery
+from spanlab.sessions.studies.monitoring import overview
 from spanlab.sessions.studies.participants import find, people, register
 from spanlab.sessions.studies.participants import withdraw as remove
-from spanlab.sessions.studies.status import overview
 from spanlab.sessions.studies.study import Study
 from spanlab.sessions.studies.visit import VisitRequest, check_request
 

@@ -20,7 +20,7 @@ from spanlab.paradigms.triggers import Triggers, suggestion
 from spanlab.sessions import Runner
 from spanlab.sessions.record.reader import read_events
 from spanlab.sessions.studies.study import load_study
-from spanlab.sessions.triggers import parse_codes, trigger_request
+from spanlab.sessions.triggers import trigger_request
 
 CODES = (
     "triggers: {trial_start: 1, phases: {probe: 20, feedback: {right: 31, wrong: 32}}, responses: {x: 51, '-': 52},"
@@ -103,9 +103,9 @@ def test_a_timeline_that_asks_nothing_has_no_codes_for_answers() -> None:
         )
 
 
-def test_codes_change_for_one_session() -> None:
+def test_a_study_changes_codes() -> None:
     asked = trigger_request(
-        paradigm(), "dry", parse_codes(["phases.probe=99", "trial_start=none", "verdicts.wrong=62", "practice=true"])
+        paradigm(), "dry", {"phases": {"probe": 99}, "trial_start": None, "verdicts": {"wrong": 62}, "practice": True}
     )
     codes = Triggers.model_validate(asked["codes"])
     assert (codes.of_phase("probe", "right"), codes.trial_start, codes.verdicts, codes.practice) == (
@@ -121,19 +121,15 @@ def test_codes_change_for_one_session() -> None:
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        (["phases.probe"], "NAME=CODE"),
-        (["phases..probe=3"], "NAME=CODE"),
-        (["phases.probe=3", "phases.probe=4"], "twice"),
-        (["phases=3", "phases.probe=4"], "contradicts"),
-        (["phases.prob=3"], "did you mean 'probe'"),
-        (["phases.probe=51"], "responses.x"),
-        (["phases.probe=word"], "phases.probe: expected a whole number"),
-        (["trial_start.x=3"], "one code for all trial_start"),
+        ({"phases": {"prob": 3}}, "did you mean 'probe'"),
+        ({"phases": {"probe": 51}}, "responses.x"),
+        ({"phases": {"probe": "word"}}, "phases.probe: expected a whole number"),
+        ({"trial_start": {"x": 3}}, "one code for all trial_start"),
     ],
 )
-def test_changes_that_do_not_fit_are_refused(changes: list[str], problem: str) -> None:
+def test_changes_that_do_not_fit_are_refused(changes: dict[str, Any], problem: str) -> None:
     with pytest.raises(SpanLabError) as error:
-        trigger_request(paradigm(), "dry", parse_codes(changes))
+        trigger_request(paradigm(), "dry", changes)
     assert problem in str(error.value)
 
 
