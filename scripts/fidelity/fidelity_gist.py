@@ -1,5 +1,4 @@
-"""How far the observers of the gist get: a table of ``tables.md``, made by
-``fidelity_tables.py``, and ``analysis/published/gist.csv``.
+"""How far the observers of the gist get: writes ``analysis/published/gist.csv``.
 
 Each condition has as many trials as give ``QUESTIONS`` questions that are scored. Conditions are
 the levels of the load (list length, set size, n); all other factors have all their levels in turn.
@@ -9,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import csv
-import io
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from fidelity_lacking import percent
 
 from spanlab.agents.base import TrialContext
 from spanlab.agents.gist import GISTS, GistObserver
@@ -99,47 +96,16 @@ def cells(name: str, questions: int = QUESTIONS) -> Iterator[Cell]:
             )
 
 
-def measured() -> list[Cell]:
-    """All cells; writes them to the file."""
-    found = [cell for name in list_paradigms() for cell in cells(name)]
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(HEADER)
-    for cell in found:
-        writer.writerow(
-            (
-                cell.paradigm,
-                cell.load,
-                cell.level,
-                cell.observer,
-                cell.trials,
-                *(f"{value:.4f}" for value in (cell.chance, cell.right, cell.se)),
-            )
-        )
-    FILE.write_text(text.getvalue(), encoding="utf-8")
-    return found
+def main() -> None:
+    """Measure all cells, and write them to the file."""
+    with FILE.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(HEADER)
+        for name in list_paradigms():
+            for cell in cells(name):
+                numbers = (f"{value:.4f}" for value in (cell.chance, cell.right, cell.se))
+                writer.writerow((cell.paradigm, cell.load, cell.level, cell.observer, cell.trials, *numbers))
 
 
-def table() -> str:
-    """The lowest and the highest load of each paradigm."""
-    found = measured()
-    lines: list[tuple[str, ...]] = [
-        ("paradigm", "condition", "uniform guess", *(f"`observer:{keeps}`" for keeps in GISTS)),
-        ("---",) * (3 + len(GISTS)),
-    ]
-    for name in dict.fromkeys(cell.paradigm for cell in found):
-        mine = [cell for cell in found if cell.paradigm == name]
-        levels = list(dict.fromkeys(cell.level for cell in mine))
-        for level in dict.fromkeys((levels[0], levels[-1])):
-            of_level = {cell.observer: cell for cell in mine if cell.level == level}
-            condition = f"{mine[0].load.replace('_', ' ')} {level}" if mine[0].load else "all"
-            chance = percent(of_level["sum"].chance)
-            lines.append(
-                (
-                    f"`{name}`",
-                    condition,
-                    chance,
-                    *(percent(of_level[keeps].right, of_level[keeps].se) for keeps in GISTS),
-                )
-            )
-    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+if __name__ == "__main__":
+    main()

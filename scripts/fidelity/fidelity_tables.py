@@ -19,7 +19,6 @@ from pathlib import Path
 
 import fidelity_balance
 import fidelity_faults
-import fidelity_gist
 import fidelity_independence
 import fidelity_lacking
 
@@ -30,7 +29,6 @@ PAGE, REST = HERE.parents[1] / "docs" / "fidelity.md", HERE / "tables.md"
 TABLES: dict[str, Callable[[], str]] = {
     "faults": fidelity_faults.table,
     "lacking": fidelity_lacking.table,
-    "gist": fidelity_gist.table,
     "independence": fidelity_independence.table,
     "balance": fidelity_balance.table,
 }
