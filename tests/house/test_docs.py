@@ -18,15 +18,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from typer import Context
+from typer.core import TyperGroup
 
 from spanlab.agents.chat import RequestLimits
 from spanlab.agents.chat.settings import ChatSettings
 from spanlab.cli import main
+from spanlab.cli.command_table import Commands
 from spanlab.paradigms import compile_trial, load_paradigm
 from spanlab.sessions.studies.study import load_study
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+#: commands that a package of the reader's own adds
+EXAMPLES = {"slowest", "lab-json"}
 _BLOCK = re.compile(r"(?:<!-- (?P<mark>[^>]*?) -->\n)?```(?P<language>\w+)\n(?P<text>.*?)```", re.DOTALL)
 
 
@@ -180,6 +185,44 @@ def test_settings_that_documents_name_are_there() -> None:
                 if name not in settings.model_fields:
                     unknown.append(f"{block}: --{option} {name}")
     assert not unknown
+
+
+def called(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Of each command that a text names, in a block or in a sentence: the line, and its words."""
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    lines = [line for language, block in blocks if language in ("", "console", "text") for line in block.splitlines()]
+    lines = [line.partition("  #")[0].removeprefix("$ ") for line in lines]
+    for line in (*lines, *re.findall(r"`(spanlab [^`]+)`", text)):
+        if re.match(r"spanlab [a-z]", line):
+            yield line, line.partition(" | ")[0].split()[1:]
+
+
+def options_of(words: list[str]) -> set[str] | None:
+    """The options of a command, or of one of a group; None where there is no such command."""
+    name, rest = words[0], words[1:]
+    if name not in (commands := Commands()):
+        return None
+    command = commands[name]
+    if isinstance(command, TyperGroup) and rest and re.match(r"[a-z]", rest[0]):
+        command.parse_args(context := Context(command), rest[:1])  # formats are read here
+        inner = command.get_command(context, rest[0])
+        if inner is None:
+            return None
+        command = inner
+    return {"--help", *(one for given in command.params for one in (*given.opts, *given.secondary_opts))}
+
+
+def test_commands_and_options_that_documents_name_are_there() -> None:
+    """Also those that are not run."""
+    unknown = []
+    for document in DOCUMENTS:
+        for line, words in called(document.read_text(encoding="utf-8")):
+            if EXAMPLES.isdisjoint(words):
+                options = options_of(words)
+                given = {word.partition("=")[0] for word in words if re.match(r"--[a-z]", word)}
+                if options is None or given - options:
+                    unknown.append(f"{document.name}: {line}")
+    assert not unknown, "\n".join(unknown)
 
 
 def test_folders_of_the_map_exist() -> None:
