@@ -109,7 +109,7 @@ class AtWindow(TypedDict, total=False):
         str,
         typer.Option(
             "--buttons",
-            help="button box: keys:1+2 (a box that types keys), serial:PORT[@BAUD] or psychopy:CLASS",
+            help="button box: keys:1+2 (a box that types keys) or serial:PORT[@BAUD]",
             metavar="BOX",
         ),
     ]

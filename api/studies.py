@@ -261,20 +261,12 @@ def _display() -> bool:
 
 def _asked(study: Study, data: Path, request: VisitRequest) -> VisitRequest:
     from ..agents.human.pages.dialog import ask
-    from ..sessions.studies.visit import answered, check_request, proposed, questions
+    from ..sessions.studies.visit import answered, check_request, questions
 
     def check(typed: Mapping[str, str]) -> Mapping[str, str]:
         return check_request(study, data, answered(study, request.kind, typed, request.session), study.languages[0])
 
-    def propose(typed: Mapping[str, str]) -> Mapping[str, str]:
-        try:
-            return proposed(study, data, typed["participant"].strip())
-        except SpanLabError:
-            return {}  # a damaged record: what is wrong with it is told when somebody wants to begin
-
-    typed = ask(
-        study.title, questions(study, data, request.kind, request), check, study.languages[0], {"participant": propose}
-    )
+    typed = ask(study.title, questions(study, data, request.kind, request), check, study.languages[0])
     if typed is None:
         raise SpanLabError("cancelled: no participant was entered, and no session was begun")
     return answered(study, request.kind, typed, request.session)

@@ -109,10 +109,6 @@ class PastedPictures:
         """A picture as it is."""
         return image
 
-    def sparse(self, key: object, make: Callable[[], Image.Image]) -> Callable[[], None]:
-        """Return a function that draws a picture in the middle."""
-        return lambda: self.draw(make(), 0, 0)
-
     def draw(self, picture: Image.Image, x: float, y: float, turned: float = 0.0) -> None:
         """Paste a picture with its middle at (x, y), in pixels from the middle of the image (y up)."""
         turned_picture = picture.rotate(-turned) if turned else picture

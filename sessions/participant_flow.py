@@ -11,9 +11,10 @@ from typing import Any
 from ..agents.window import Option, PageContent, WindowAgent
 from ..core.locale import sentence
 from ..paradigms import PlannedTrial, Trial
-from ..paradigms.compile import resolve_levels
+from ..paradigms.compile import asking_steps, resolve_levels
 from ..paradigms.preview.example import example_displays, worked_answers
 from ..paradigms.translation import translated
+from ..paradigms.trial import NO_REASON
 from .practice import NotPassedError, Scores, Take, feedback_on, items_of, practise
 from .record.events import Event
 from .record.quiz import Attempt, QuizState, quiz_of
@@ -210,16 +211,26 @@ class ParticipantFlow:
             or "leave"
         )
 
-    def announce(self, round_: int, feedback: bool) -> None:
-        """Say that a round of practice begins."""
+    def announce(self, round_: int, feedback: bool, before: tuple[int, int]) -> None:
+        """Say that a round of practice begins, and why where it is a further one."""
+        practice, (right, asked) = self._session.paradigm.practice, before
         if round_ == 1:
             self._page(self._text("practice"), self._text("practice_body" if feedback else "practice_silent"))
-        else:
-            self._page(self._text("again"), self._text("again_body"))
+            return
+        share = 0.0 if practice is None else practice.pass_ or 0.0
+        why = self._text("again_why", right=right, all=asked, percent=f"{100 * share:g}")
+        self._page(self._text("again"), f"{why} {self._text('again_body')}")
 
     def result(self, planned: PlannedTrial, judged: Sequence[Scores]) -> None:
         """Say how a practice trial went."""
-        words, pictures = feedback_on(self._compiled(planned).steps, judged, self._language, self._session.answer_keys)
+        paradigm, generator = self._session.paradigm, self._session.info["generator"]
+        reasons = [
+            NO_REASON if step.ask is None else step.ask.reason(names)
+            for step, names in asking_steps(paradigm, planned.levels, planned.seed, generator)
+        ]
+        words, pictures = feedback_on(
+            self._compiled(planned).steps, judged, self._language, self._session.answer_keys, reasons
+        )
         self._page(self._text("practice"), words, example=pictures)
 
     def _compiled(self, planned: PlannedTrial) -> Trial:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, Protocol
 
 from ..agents.at_once import ConcurrentAgent
@@ -17,6 +18,7 @@ from ..paradigms import (
 )
 from ..paradigms.compile import DEFAULT_INTERVAL_MS
 from ..paradigms.preview.example import ExampleDisplay, OwnMark, WorkedQuestion
+from ..paradigms.trial import NO_REASON, Reason
 from ..stimuli import Stimulus
 from ..stimuli.kinds.plain import Blank
 from .plan import UnseenTrials
@@ -78,8 +80,9 @@ def items_of(scores: Sequence[Mapping[str, Any]]) -> list[bool]:
 class PracticeHost(Protocol):
     """The host who leads a participant or a machine through practice."""
 
-    def announce(self, round_: int, feedback: bool) -> None:
-        """Say that a round begins."""
+    def announce(self, round_: int, feedback: bool, before: tuple[int, int]) -> None:
+        """Say that a round begins; ``before``: how many answers of the round before were right, and
+        how many there were."""
         ...
 
     def welcome(self, planned: PlannedTrial) -> None:
@@ -136,7 +139,7 @@ async def practise(
             scored = earlier.get(trial_key(True, trial.trial))
             if scored is None:
                 if not taken:
-                    host.announce(rounds, practice.feedback)
+                    host.announce(rounds, practice.feedback, result[:2])
                 taken = True
                 host.welcome(trial)
                 judged = [answer.scores for answer in await take(trial, DEFAULT_INTERVAL_MS)]
@@ -174,7 +177,7 @@ class MachinePractice:
         await practise(session, self, taken, {}, planned_as=apart.practice)
         self._agent.tell(sentence("session.main_body", self._language))
 
-    def announce(self, round_: int, feedback: bool) -> None:
+    def announce(self, round_: int, feedback: bool, before: tuple[int, int]) -> None:
         """Say that a round begins."""
         first = "session.practice_body" if feedback else "session.practice_silent"
         self._agent.tell(sentence("session.again_body" if round_ > 1 else first, self._language))
@@ -208,20 +211,22 @@ class MachinePractice:
             self._over = True
 
 
-#: a question, and the scores of what was answered
-Answered = tuple[Step, Scores]
+#: So many wrong answers of a trial are explained, each with a picture.
+_EXPLAINED = 4
 
 
 def feedback_on(
-    steps: Sequence[Step], judged: Sequence[Scores], language: str, keys: AnswerKeys
+    steps: Sequence[Step], judged: Sequence[Scores], language: str, keys: AnswerKeys, reasons: Sequence[Reason] = ()
 ) -> tuple[str, list[ExampleDisplay]]:
-    """Return the sentences on a finished practice trial, and pictures of what was marked.
+    """Return the sentences on a finished practice trial, and pictures of what was answered and what
+    was right.
 
     Parameters
     ----------
     steps : of the trial
     judged : the scores of each of its answers
     keys : those of the session
+    reasons : why the answer to each question with a right answer is right, in their order
     """
     answered = list(zip([step for step in steps if step.percept.ask is not None], judged, strict=False))
     decisions = [one for one in answered if _decides(one[0])]
@@ -242,7 +247,14 @@ def feedback_on(
         one for one in stored if one[0].percept.ask is not None and one[0].percept.ask.kind.surface().dial is not None
     ]
     told: list[str] = [_distances([scores for _, scores in dials], language) if len(dials) == len(stored) else total]
-    pictures: list[ExampleDisplay] = []
+    explained = _explained(answered, stored, keys, reasons)
+    if len(stored) == 1 and explained:
+        told = [sentence(f"session.one_{'right' if stored[0][1][0]['correct'] else 'wrong'}", language)]
+    elif explained and stored is answered:
+        items = items_of([score for _, scores in stored for score in scores])
+        told = [sentence("session.some", language, right=sum(items), all=len(items))]
+    told += _explanations(explained, language)
+    pictures = list(explained)
     for step, scores in stored:
         assert step.percept.ask is not None
         kind = step.percept.ask.kind.with_keys(keys)
@@ -254,6 +266,45 @@ def feedback_on(
         else:
             pictures += _marked(step, kind, scores)
     return "\n\n".join(filter(None, told)), pictures
+
+
+def _explained(
+    answered: Sequence[tuple[Step, Scores]],
+    stored: Sequence[tuple[Step, Scores]],
+    keys: AnswerKeys,
+    reasons: Sequence[Reason],
+) -> list[ExampleDisplay]:
+    """Pictures of questions with one answer, with the given and the right one: of the only one, or
+    of the first wrong ones of several."""
+    why, displays = iter(reasons), list[ExampleDisplay]()
+    for place, (step, scores) in enumerate(answered, start=1):
+        ask, answer = step.percept.ask, step.truth.answer
+        if ask is None or answer is None:
+            continue
+        reason, kind, (score, *more) = next(why, NO_REASON), ask.kind.with_keys(keys), scores
+        surface = kind.surface()
+        plain = not (more or surface.several or surface.dial is not None or surface.ordered is not None)
+        if not plain or (step, scores) not in stored or (score["correct"] and len(stored) > 1):
+            continue
+        verdict: Literal["right", "wrong"] = "right" if score["correct"] else "wrong"
+        given = () if score["answer"] is None else (OwnMark(score["answer"], verdict),)
+        worked = WorkedQuestion(kind, answer, ask.prompt, reason, place if len(answered) > 1 else None)
+        displays.append(ExampleDisplay(_board(step), kind, questions=(worked,), marks=given))
+    return displays[:_EXPLAINED]
+
+
+def _explanations(explained: Sequence[ExampleDisplay], language: str) -> list[str]:
+    """What was answered to each pictured question, what is right, and why."""
+    lines: list[str] = []
+    for display in explained:
+        (question,) = display.questions
+        wrong = [mark.value for mark in display.marks if mark.verdict == "wrong"]
+        given = "".join(replace(question, answer=value).shown_answer(language) for value in wrong)
+        yours = sentence("session.yours", language, answer=given) if given else ""
+        missed = "" if display.marks else sentence("session.unanswered", language)
+        told = question.describe(language, question.number)
+        lines.append(" ".join(filter(None, (told, yours, missed))))
+    return lines
 
 
 def _decides(step: Step) -> bool:
@@ -352,8 +403,10 @@ def _distance(scores: Scores, language: str, number: int | None = None) -> str:
 
 
 def _board(step: Step) -> Stimulus:
-    """Return what lay under the answer: the last display of the question."""
-    return step.percept.displays[-1].stimulus if step.percept.displays else Blank.model_validate({})
+    """Return what lay under the answer: the last display of the question that is not empty."""
+    blank = Blank.model_validate({})
+    stimuli = [display.stimulus for display in step.percept.displays]
+    return next((stimulus for stimulus in reversed(stimuli) if stimulus != blank), blank)
 
 
 def said_after(paradigm: Paradigm, trial: TakenTrial | None, following: TakenTrial | None, language: str) -> list[str]:

@@ -125,19 +125,8 @@ class SimulatedParticipant(Participant):
 
     @override
     def ready(self) -> None:
-        """As for a person; a serial box is one at whose other end the hand sits.
-
-        Raises
-        ------
-        SpanLabError
-            for a box whose buttons no hand here can press.
-        """
+        """As for a person; a serial box is one at whose other end the hand sits."""
         address = self._box_address
-        if address is not None and address.kind == "psychopy":
-            raise SpanLabError(
-                f"a rehearsal cannot press the buttons of {self.buttons}: rehearse with --buttons keys:... or"
-                " serial:..., which give the same names to buttons"
-            )
         if address is not None and address.kind == "serial" and self._box is None and sys.platform != "win32":
             far, near = os.openpty()
             self._box_address = replace(address, where=os.ttyname(near))

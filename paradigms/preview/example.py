@@ -39,12 +39,14 @@ _MOST_COMBINATIONS = 200
 
 @dataclass(frozen=True, slots=True)
 class WorkedQuestion:
-    """A question of an example with its right answer, and why it is right where the file says so."""
+    """A question of an example with its right answer, why it is right where the file says so, and
+    its number in its trial where not all of them are pictured."""
 
     kind: ResponseKind
     answer: Answer
     prompt: Prompt | None = None
     why: Reason = NO_REASON
+    number: int | None = None
 
     def shown_answer(self, language: str) -> str:
         """Return the answer as people read it, with its key where it has one of its own; empty

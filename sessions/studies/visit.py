@@ -36,7 +36,6 @@ from .study import Study, StudyParadigm, study_from_data
 from .visit_files import (
     HEAD,
     JOURNAL,
-    completed,
     fields_due,
     finished_on_record,
     known_fields,
@@ -280,25 +279,6 @@ def _describe_earlier(before: Path, language: str = "en") -> str:
         date=day_here(head["created"]),
         parts=", ".join(parts),
     )
-
-
-def proposed(study: Study, data: Path, name: str) -> dict[str, str]:
-    """The session that a participant is likely to take next: the first unfinished session of the
-    study, and whether to go on with it.
-
-    Returns
-    -------
-    ``session`` and ``existing``; empty for what cannot be an identifier, and for who has finished
-    all of them
-    """
-    if misnamed(name):
-        return {}
-    folder = data / study.name
-    for session in range(1, len(study.sessions) + 1):
-        before = runs(folder, name, session)
-        if not any(completed(run) for run in before):
-            return {"session": str(session), "existing": "resume" if before else ""}
-    return {}
 
 
 def agreed_in(visit: Visit, text: str) -> str | None:

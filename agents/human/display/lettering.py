@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
-import numpy as np
 from PIL import Image, ImageDraw
 
 from ....stimuli.render.fonts import Weight, face, wrap
@@ -133,46 +131,6 @@ class PictureStore:
         stimulus.draw()
         return stimulus
 
-    def sparse(self, key: Any, make: Any) -> Callable[[], None]:
-        """Return a function that draws, in the middle of the window, a picture that is see-through
-        but for boxes and lines of one colour; ``make()`` gives it when it is not there yet. Only
-        what is there is filled, so that a frame costs next to nothing, where a picture of the same
-        size is blended as a whole."""
-        if key not in self._kept:
-            self._kept[key] = self._filled(make())
-        return self._kept[key]
-
-    def _filled(self, image: Image.Image) -> Callable[[], None]:
-        from pyglet import gl
-
-        if not getattr(self._win, "USE_LEGACY_GL", False):
-            texture = self.once(image)
-            return lambda: self.draw(texture, 0, 0)
-        boxes, colour = runs(image)
-        listed = gl.glGenLists(1)
-        gl.glNewList(listed, gl.GL_COMPILE)
-        gl.glBegin(gl.GL_QUADS)
-        for x0, y0, x1, y1 in boxes:
-            for x, y in ((x0, y0), (x1, y0), (x1, y1), (x0, y1)):
-                gl.glVertex2f(x - image.width / 2, image.height / 2 - y)
-        gl.glEnd()
-        gl.glEndList()
-        shade = tuple(value / 255 for value in colour)
-
-        def draw() -> None:
-            gl.glPushAttrib(gl.GL_ENABLE_BIT | gl.GL_TEXTURE_BIT | gl.GL_CURRENT_BIT)
-            for unit in (gl.GL_TEXTURE1, gl.GL_TEXTURE0):
-                gl.glActiveTexture(unit)
-                gl.glDisable(gl.GL_TEXTURE_2D)
-            gl.glPushMatrix()
-            self._win.setScale("pix")
-            gl.glColor4f(*shade)
-            gl.glCallList(listed)
-            gl.glPopMatrix()
-            gl.glPopAttrib()
-
-        return draw
-
     @staticmethod
     def draw(stimulus: Any, x: float, y: float, turned: float = 0.0) -> None:
         """Draw with the middle at (x, y), in pixels from the middle of the window, ``turned``
@@ -182,21 +140,3 @@ class PictureStore:
         if (round(x), round(y)) != tuple(stimulus.pos):
             stimulus.setPos((round(x), round(y)), log=False)
         stimulus.draw()
-
-
-def runs(image: Image.Image) -> tuple[list[tuple[int, int, int, int]], tuple[int, ...]]:
-    """The parts of a see-through picture that are there, as boxes (x0, y0, x1, y1) that do not
-    overlap, and their one colour (RGBA)."""
-    filled = np.asarray(image)[:, :, 3] > 0
-    colours = np.unique(np.asarray(image)[filled], axis=0)
-    assert len(colours) == 1, "one colour"
-    boxes: list[tuple[int, int, int, int]] = []
-    top = 0
-    while top < len(filled):
-        below = top + 1
-        while below < len(filled) and (filled[below] == filled[top]).all():
-            below += 1
-        edges = np.flatnonzero(np.diff(np.concatenate(([0], filled[top].astype(np.int8), [0]))))
-        boxes += [(int(x0), top, int(x1), below) for x0, x1 in zip(edges[::2], edges[1::2], strict=True)]
-        top = below
-    return boxes, tuple(int(value) for value in colours[0])

@@ -256,7 +256,7 @@ class SurfaceView:
                 draw.rectangle(tuple(min(value, self.canvas_px - 1) for value in box), None, colour)  # type: ignore[arg-type]
             return image
 
-        return self._pictures.sparse(("grid", regions, colour), make)
+        return self._pictures.put(("grid", regions, colour), make)
 
     def with_buttons(self, kind: ResponseKind) -> Surface | None:
         """Return the surface of a question that keys alone answer, with a button below the canvas
@@ -338,7 +338,7 @@ class SurfaceView:
         elif number > 1 and not surface.several:
             top = self._line(self._which(number), top)
         if surface.outlined:
-            self._grid(surface)()
+            self._pictures.draw(self._grid(surface), 0, 0)
         if surface.scale is not None:
             self._pictures.draw(self._keys(surface), 0, 0)
         if surface.several:

@@ -2,8 +2,7 @@
 it begins.
 
 Most USB boxes type keys and need no driver: ``keys:1+2+3+4``. Others send a byte for every press
-over a serial port: ``serial:PORT@BAUD``. Whatever else PsychoPy knows (or a plug-in of it) is
-reached through its device layer: ``psychopy:CLASS``.
+over a serial port: ``serial:PORT@BAUD``.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from ....paradigms.responses.keys import KEY_NAMES
 from ..triggers.ports import BAUD, port_and_baud
 from .answering import Press, control_keys
 
-Kind = Literal["keys", "serial", "psychopy"]
-_EXAMPLES = "keys:1+2+3+4 (a box that types), serial:/dev/ttyUSB0@115200 or psychopy:CLASS,NAME=VALUE"
+Kind = Literal["keys", "serial"]
+_EXAMPLES = "keys:1+2+3+4 (a box that types) or serial:/dev/ttyUSB0@115200"
 #: What a serial box sends for its buttons when nothing else is said.
 PRESSES = "123456789"
 
@@ -35,18 +34,15 @@ class BoxAddress:
 
     Parameters
     ----------
-    where : the keys that it types, joined by ``+``; the serial port; or the class in PsychoPy's
-        device layer
+    where : the keys that it types, joined by ``+``; or the serial port
     baud : of a serial port
     presses : the bytes that stand for a press of button 1, 2, ...
-    settings : what the class takes
     """
 
     kind: Kind
     where: str
     baud: int = BAUD
     presses: bytes = PRESSES.encode()
-    settings: tuple[tuple[str, str | int | float], ...] = ()
 
 
 def read_box(text: str) -> BoxAddress:
@@ -65,8 +61,6 @@ def read_box(text: str) -> BoxAddress:
     for part in parts:
         name, _, value = part.partition("=")
         pairs[name] = value
-    if kind == "psychopy":
-        return BoxAddress(kind, where, settings=tuple((name, _value(value)) for name, value in pairs.items()))
     if kind == "keys":
         keys = where.split("+")
         unknown = next((key for key in keys if key not in KEY_NAMES), None)
@@ -94,15 +88,6 @@ def _bytes(presses: str, text: str) -> bytes:
             f" '{text}'"
         )
     return codes
-
-
-def _value(text: str) -> str | int | float:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
 
 
 #: Keys that pages and the session itself need, and what each does.
@@ -246,75 +231,8 @@ class SerialBox:
         self._port.close()
 
 
-class PsychopyBox:
-    """A button group of PsychoPy's device layer. Its presses are dated when they are read (about a
-    millisecond apart while an answer is awaited): clocks of the devices differ, and are not relied
-    on.
-
-    Raises
-    ------
-    SpanLabError
-        when there is no such class, or the device does not answer.
-    """
-
-    def __init__(self, address: BoxAddress, now: Callable[[], float]) -> None:
-        from psychopy.hardware import DeviceManager
-        from psychopy.hardware.button import BaseButtonGroup, KeyboardButtonBox
-
-        self._address, self._now = address, now
-        try:
-            DeviceManager.activatePlugins()
-            device: Any = DeviceManager.addDevice(address.where, "spanlab button box", **dict(address.settings))
-        except Exception as error:  # drivers raise whatever they like
-            raise SpanLabError(
-                f"the button box '{address.where}' cannot be opened ({error or type(error).__name__}); check its cable"
-                " and its driver"
-            ) from None
-        if isinstance(device, KeyboardButtonBox):
-            raise SpanLabError(
-                "PsychoPy's KeyboardButtonBox would take keys away from the keyboard, and loses short ones; write"
-                " keys:1+2+3+4 instead"
-            )
-        if not isinstance(device, BaseButtonGroup):
-            raise SpanLabError(
-                f"'{address.where}' is not a button box that PsychoPy knows; it must be a class of button groups"
-                " (BaseButtonGroup)"
-            )
-        self._device = device
-        self._device.dispatchMessages()
-        self._device.responses.clear()
-
-    def check(self) -> None:
-        try:
-            self._device.dispatchMessages()
-        except Exception as error:
-            raise SpanLabError(
-                f"the button box '{self._address.where}' has gone ({error or type(error).__name__}); plug it in again"
-            ) from None
-
-    def with_buttons(self, presses: Sequence[Press]) -> list[Press]:
-        self.check()
-        responses = list(self._device.responses)
-        if not responses:
-            return list(presses)
-        self._device.responses.clear()
-        now = self._now()
-        return [
-            *presses,
-            *(Press("key", now, key=f"button_{response.channel + 1}") for response in responses if response.value),
-        ]
-
-    def facts(self) -> dict[str, Any]:
-        return {"box": "psychopy", "class": self._address.where, "timed_by": "reading"}
-
-    def close(self) -> None:
-        from psychopy.hardware import DeviceManager
-
-        DeviceManager.removeDevice("spanlab button box")
-
-
 #: An open button box; ``check`` raises SpanLabError when it is gone.
-Box = TypingBox | SerialBox | PsychopyBox
+Box = TypingBox | SerialBox
 
 
 def open_box(address: BoxAddress, now: Callable[[], float]) -> Box:
@@ -325,6 +243,4 @@ def open_box(address: BoxAddress, now: Callable[[], float]) -> Box:
     SpanLabError
         when it is not there.
     """
-    if address.kind == "keys":
-        return TypingBox(address)
-    return SerialBox(address, now) if address.kind == "serial" else PsychopyBox(address, now)
+    return TypingBox(address) if address.kind == "keys" else SerialBox(address, now)

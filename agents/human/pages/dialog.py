@@ -12,7 +12,6 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 from ....core.errors import SpanLabError
@@ -73,32 +72,17 @@ class Question:
 
 #: given what was typed, by name: what is wrong, by name; empty when the session may begin
 Check = Callable[[Mapping[str, str]], Mapping[str, str]]
-#: given what was typed, by name: what other answers are likely to be, by name
-Propose = Callable[[Mapping[str, str]], Mapping[str, str]]
 
 
-def ask(
-    title: str,
-    questions: Sequence[Question],
-    check: Check,
-    language: str = "en",
-    propose: Mapping[str, Propose] = MappingProxyType({}),
-) -> dict[str, str] | None:
+def ask(title: str, questions: Sequence[Question], check: Check, language: str = "en") -> dict[str, str] | None:
     """Show the dialog until all answers are valid, or somebody cancels it (None).
-
-    Parameters
-    ----------
-    propose : by question: once its answer is another one, what is put into others, where it can
-        still be changed
 
     Raises
     ------
     SpanLabError
         when there is no display, or PyQt6 or a library that it needs is not installed.
     """
-    widgets = _qt()
-    dialog = _Dialog(widgets, title, questions, check, language, propose)
-    return dialog.run()
+    return _Dialog(_qt(), title, questions, check, language).run()
 
 
 def _qt() -> Any:
@@ -154,21 +138,12 @@ def _loads(library: str) -> bool:
 class _Dialog:
     """The dialog on the screen."""
 
-    def __init__(
-        self,
-        widgets: Any,
-        title: str,
-        questions: Sequence[Question],
-        check: Check,
-        language: str,
-        propose: Mapping[str, Propose],
-    ) -> None:
-        self._questions, self._check, self._language, self._propose = questions, check, language, propose
-        self._proposed_for: dict[str, str] = {}
+    def __init__(self, widgets: Any, title: str, questions: Sequence[Question], check: Check, language: str) -> None:
+        self._questions, self._check, self._language = questions, check, language
         self._answers: dict[str, str] | None = None
+        #: for each question the line of its answer, and the one that says what is wrong with it
         self._lines: dict[str, Any] = {}
         self._wrong: dict[str, Any] = {}
-        self._labels: dict[str, Any] = {}
         self._dialog = widgets.QDialog()
         self._dialog.setWindowTitle("SpanLab")
         self._dialog.setStyleSheet(_STYLE)
@@ -178,133 +153,93 @@ class _Dialog:
         heading = widgets.QLabel(title)
         heading.setObjectName("title")
         heading.setWordWrap(True)
-        outside.addWidget(heading)
-        # Many questions scroll; few take no more room than they need.
         inside = widgets.QWidget()
-        form = widgets.QGridLayout(inside)
-        form.setContentsMargins(0, 0, 8, 0)
-        form.setHorizontalSpacing(18)
-        form.setVerticalSpacing(4)
-        for row, question in enumerate(questions):
-            self._add(widgets, form, row, question)
-        scroll = widgets.QScrollArea()
-        scroll.setWidget(inside)
-        scroll.setWidgetResizable(True)
-        scroll.setFrameShape(widgets.QFrame.Shape.NoFrame)
-        scroll.setStyleSheet("QScrollArea, QScrollArea > QWidget > QWidget { background: white; }")
-        outside.addWidget(scroll)
+        self._form = widgets.QFormLayout(inside)
+        self._form.setHorizontalSpacing(18)
+        for question in questions:
+            self._add(widgets, question)
+        self._scroll = widgets.QScrollArea()  # many questions scroll
+        self._scroll.setWidget(inside)
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setFrameShape(widgets.QFrame.Shape.NoFrame)
+        self._scroll.setStyleSheet("QScrollArea, QScrollArea > QWidget > QWidget { background: white; }")
         note = widgets.QLabel(sentence("dialog.needed", language))
         note.setObjectName("note")
-        outside.addWidget(note)
+        for part in (heading, self._scroll, note):
+            outside.addWidget(part)
         buttons = widgets.QHBoxLayout()
         buttons.addStretch()
-        for text, act, default in (
-            (sentence("dialog.cancel", language), self._dialog.reject, False),
-            (sentence("dialog.begin", language), self._accept, True),
-        ):
-            button = widgets.QPushButton(text)
-            button.setAutoDefault(default)
-            button.setDefault(default)
+        for key, act in (("cancel", self._dialog.reject), ("begin", self._accept)):
+            button = widgets.QPushButton(sentence(f"dialog.{key}", language))
+            button.setAutoDefault(key == "begin")
+            button.setDefault(key == "begin")
             button.clicked.connect(act)
             buttons.addWidget(button)
         outside.addLayout(buttons)
-        self._scroll, self._inside = scroll, inside
         self._fit()
 
-    def _add(self, widgets: Any, form: Any, row: int, question: Question) -> None:
-        label = widgets.QLabel(question.label + (" *" if question.required else ""))
-        line = widgets.QComboBox() if question.choices else widgets.QLineEdit(question.value)
+    def _add(self, widgets: Any, question: Question) -> None:
         if question.choices:
+            line = widgets.QComboBox()
             if question.value not in question.choices:
                 line.addItem(f"– {sentence('dialog.choose', self._language)} –", "")
             for value, called in question.choices.items():
                 line.addItem(called, value)
             line.setCurrentIndex(max(0, line.findData(question.value)))
         else:
+            line = widgets.QLineEdit(question.value)
             line.setPlaceholderText(question.hint)
-            if question.name in self._propose:
-                line.editingFinished.connect(lambda name=question.name: self._follow(name))
             line.setMaxLength(500)
         wrong = widgets.QLabel("")
         wrong.setWordWrap(True)
         wrong.setProperty("wrong", "true")
-        label.setBuddy(line)
-        form.addWidget(label, 2 * row, 0)
-        form.addWidget(line, 2 * row, 1)
-        form.addWidget(wrong, 2 * row + 1, 1)
-        form.setColumnStretch(1, 1)
-        self._lines[question.name], self._wrong[question.name], self._labels[question.name] = line, wrong, label
-        for part in (label, line):
-            part.setVisible(not question.late)
-        wrong.hide()
+        self._form.addRow(question.label + (" *" if question.required else ""), line)
+        self._form.addRow("", wrong)
+        self._form.setRowVisible(line, not question.late)
+        self._form.setRowVisible(wrong, False)
+        self._lines[question.name], self._wrong[question.name] = line, wrong
 
     def _fit(self) -> None:
         """As large as the questions need, and no larger than the screen."""
         room = self._dialog.screen().availableGeometry()
-        form = self._inside.layout()
-        form.activate()
-        width = min(max(form.sizeHint().width(), 600), room.width() - 120)
-        height = form.heightForWidth(width) if form.hasHeightForWidth() else form.sizeHint().height()
-        fits = height <= room.height() - 220
-        self._scroll.setFixedSize(width + (0 if fits else 20), min(height, room.height() - 220))
+        self._form.activate()
+        width = min(max(self._form.sizeHint().width(), 620), room.width() - 120)
+        needed = max(self._form.sizeHint().height(), self._form.totalHeightForWidth(width))
+        self._scroll.setFixedSize(width, min(needed, room.height() - 220))
         self._dialog.adjustSize()
 
-    def _typed(self) -> dict[str, str]:
-        return {
+    def _accept(self) -> None:
+        typed = {
             question.name: str(line.currentData() or "") if question.choices else str(line.text())
-            for question, line in ((question, self._lines[question.name]) for question in self._questions)
+            for question, line in zip(self._questions, self._lines.values(), strict=True)
             if not (question.late and line.isHidden())
         }
-
-    def _follow(self, name: str) -> None:
-        """Somebody has typed an answer on which others are likely to depend."""
-        typed = self._typed()
-        if self._proposed_for.get(name, "") == typed[name]:
-            return
-        self._proposed_for[name] = typed[name]
-        late = {question.name for question in self._questions if question.late}
-        for other, value in self._propose[name](typed).items():
-            line = self._lines.get(other)
-            if line is None:
-                continue
-            if other in late:
-                for part in (line, self._labels[other]):
-                    part.setVisible(bool(value))
-            if value:
-                line.setCurrentIndex(max(0, line.findData(value)))
-        self._fit()
-
-    def _accept(self) -> None:
-        typed = self._typed()
-        problems = dict(self._check(typed))
+        problems = self._check(typed)
         for name, line in self._lines.items():
-            self._mark(name, line, problems.get(name, ""))
+            message = problems.get(name, "")
+            if message:
+                self._form.setRowVisible(line, True)
+            self._wrong[name].setText(message)
+            self._form.setRowVisible(self._wrong[name], bool(message))
+            line.setProperty("wrong", "true" if message else "false")
+            line.style().unpolish(line)
+            line.style().polish(line)
         if not problems:
             self._answers = typed
             self._dialog.accept()
             return
         self._fit()
-        first = next((self._lines[question.name] for question in self._questions if question.name in problems), None)
+        first = next((line for name, line in self._lines.items() if name in problems), None)
         if first is not None:
             first.setFocus()
             self._scroll.ensureWidgetVisible(first)
-
-    def _mark(self, name: str, line: Any, message: str) -> None:
-        if message:
-            for part in (line, self._labels[name]):
-                part.setVisible(True)
-        self._wrong[name].setText(message)
-        self._wrong[name].setVisible(bool(message))
-        line.setProperty("wrong", "true" if message else "false")
-        line.style().unpolish(line)
-        line.style().polish(line)
 
     def run(self) -> dict[str, str] | None:
         """Until it closes; what was typed, or None when it was cancelled."""
         self._dialog.show()
         self._dialog.activateWindow()
         self._dialog.raise_()
-        empty = [self._lines[question.name] for question in self._questions if not question.late and not question.value]
+        empty = [self._lines[question.name] for question in self._questions if not (question.late or question.value)]
         if empty:
             empty[0].setFocus()
         self._dialog.exec()

@@ -138,7 +138,7 @@ class Strip:
                 )
             colour, wide = (MUTED, edge) if display.asks is None else (ACCENT, 2 * edge)
             draw.rectangle((left, top, left + side - 1, top + side - 1), None, colour, wide)
-            if self._leads_on(number) and not display.marks:
+            if self._leads_on(number) and display.phase:
                 _arrow(image, left + side, top + side // 2, self.gap, display.more, self.letter)
         if any(display.more and self._leads_on(number) for number, display in enumerate(displays)):
             words, room = sentence("window.left_out", language), self.width
@@ -184,19 +184,16 @@ def _question(
 
 def heading(displays: Sequence[ExampleDisplay], language: str) -> str:
     """Return the words above an example, or above pictures of somebody's own answer."""
-    marks = [(mark, display) for display in displays for mark in display.marks]
-    if not marks:
-        return sentence(
-            "window.example" if sum(len(display.questions) for display in displays) == 1 else "window.examples",
-            language,
-        )
-    if any(mark.number is not None for mark, _ in marks):
+    marks = [mark for display in displays for mark in display.marks]
+    if any(mark.number is not None for mark in marks):
         return sentence("window.own_order", language)
-    if any(display.asks is not None and display.asks.surface().dial is not None for _, display in marks):
-        return sentence("window.own_dial", language)
-    return sentence(
-        "window.own_missed" if any(mark.verdict == "missed" for mark, _ in marks) else "window.own", language
-    )
+    if any(display.questions and not display.phase for display in displays):
+        return sentence("window.own_and_right", language)
+    if marks:
+        missed = any(mark.verdict == "missed" for mark in marks)
+        return sentence("window.own_missed" if missed else "window.own", language)
+    several = sum(len(display.questions) for display in displays) > 1
+    return sentence("window.examples" if several else "window.example", language)
 
 
 def fine(displays: Sequence[ExampleDisplay]) -> bool:
@@ -219,12 +216,18 @@ def _captions(displays: Sequence[ExampleDisplay], language: str, letter: float, 
     for display in displays:
         number += len(display.questions)
         answers = [question.shown_answer(language) for question in display.questions]
-        if display.marks:
+        if display.marks and not display.questions:
             tries.append([sentence("window.yours", language)] * 3)
         elif not answers:
             tries.append([""] * 3)
         else:
-            tries.append(_forms(answers[0] if len(answers) == 1 else "", number if several else None, language))
+            tries.append(
+                _forms(
+                    answers[0] if len(answers) == 1 else "",
+                    display.questions[0].number or (number if several else None),
+                    language,
+                )
+            )
     size = max(1, round(letter))
     form = next((form for form in range(3) if all(_pixels(forms[form], size) <= room for forms in tries)), 2)
     return [(forms[form], _fitting(forms[form], size, room)) for forms in tries]

@@ -44,6 +44,7 @@ from spanlab.paradigms.preview.example import example_displays, worked_answers
 from spanlab.paradigms.responses import Choice, Rating
 from spanlab.sessions.practice import feedback_on
 from spanlab.sessions.session import brief
+from spanlab.stimuli.kinds.plain import Blank
 
 LANGUAGES = ("en", "de")
 
@@ -224,9 +225,6 @@ class Pictures:
     def once(self, image: Any, smooth: bool = False) -> Any:
         return SimpleNamespace(key="once", size=image.size)
 
-    def sparse(self, key: Any, make: Any) -> Any:
-        return lambda: self.drawn.append(key)
-
     def draw(self, picture: Any, x: float, y: float, turned: float = 0.0) -> None:
         self.drawn.append((picture.key, y))
         wide, high = picture.size
@@ -356,7 +354,7 @@ def test_the_cells_of_a_probed_box_are_drawn_and_wide_enough() -> None:
     assert not surface_of("vsr", {"list_length": 3})[2].surface.outlined
     view, pictures, sheet = surface_of("smu", {"set_size": 4})
     view.draw(sheet, 1, (-9999, -9999), 0.0)
-    assert any(key[0] == "grid" for key in pictures.drawn)
+    assert any(key[0] == "grid" for key, _ in pictures.drawn)
     window = SimpleNamespace(size=(1024, 768))
     canvas = Stage._fit(SimpleNamespace(window=window, letter_px=18), "largest")  # type: ignore[arg-type]
     region = sheet.surface.regions[0]
@@ -563,13 +561,52 @@ def test_a_missed_cell_has_an_empty_frame() -> None:
     assert "missed" not in heading((yours,), "en")
 
 
-def test_practice_tells_answer_by_answer(tmp_path: Path) -> None:
+def test_practice_says_what_was_right_and_why_after_every_trial(tmp_path: Path) -> None:
     paradigm = load_paradigm("vsr")
     agent = Noting(lambda percept, number: Response(0, 500.0))
     take(tmp_path, paradigm, agent, 1, levels={"list_length": 3}, practice=True)
-    told = [text for text, _ in agent.brought if "of 3 correct" in text]
+    told = [(words, example) for words, example in agent.brought if "of 3 correct" in words]
     assert told
-    assert all(text.count("Answer ") == 3 and "Answer 1: " in text and "not right" in text for text in told)
+    for words, pictured in told:
+        right = int(words.split()[0])
+        assert len(pictured) == 3 - right
+        for display in pictured:
+            (question,), (mark,) = display.questions, display.marks
+            assert (mark.value, mark.verdict) == (0, "wrong")
+            assert question.answer != 0
+            why = f"This pattern was shown at place {question.number} of 3."
+            assert f"Answer {question.number}: as marked. {why}" in words
+        assert heading(pictured, "en") == "Your answer, and the right answer"
+    again = [words for words, _ in agent.brought if "Let us practise once more" in words]
+    assert "answers were right; 60\u00a0% are needed." in again[0]
+
+
+def test_the_only_answer_of_a_practice_trial_is_explained_whether_right_or_wrong_or_missed() -> None:
+    paradigm = load_paradigm("cd")
+    levels = {"feature": "colour", "set_size": 2}
+    steps = compile_trial(paradigm, levels, 1).steps
+    (asked,) = [step for step in steps if step.percept.ask is not None]
+    right = str(asked.truth.answer)
+    wrong = "same" if right == "different" else "different"
+    for given, begins, ends in (
+        (right, "That is right.", ""),
+        (wrong, "That is not right.", f"Your answer: {wrong} ({'f' if wrong == 'same' else 'j'})."),
+        (None, "That is not right.", "You did not answer."),
+    ):
+        words, (pictured,), _ = _told("cd", lambda right, given=given: [given], **levels)
+        assert words.startswith(begins)
+        assert f"Right: {right} (" in words
+        assert words.endswith(ends)
+        assert pictured.stimulus == asked.percept.displays[-1].stimulus
+
+
+def test_after_a_block_the_first_wrong_answers_are_explained_on_the_items_that_they_were_about() -> None:
+    levels = load_paradigm("nback_spatial").combinations()[0]
+    words, pictured, right = _told("nback_spatial", lambda right: ["m"] * len(right), **levels)
+    wrong = [number for number, answer in enumerate(right, start=1) if answer != "m"]
+    assert [display.questions[0].number for display in pictured] == wrong[:4]
+    assert words.startswith(f"{len(right) - len(wrong)} of {len(right)} correct.")
+    assert all(display.stimulus != Blank.model_validate({}) for display in pictured)
 
 
 def test_percepts_of_people_and_machines_have_the_same_prompt() -> None:

@@ -14,12 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lab_pages import ENGLISH, easy, nothing_is_cut_off, right, wrong
-from PIL import Image
 from session_tools import AtTheWindow, take
 
 from spanlab.agents.human import WindowOptions
 from spanlab.agents.human.display.colours import ACCENT, ACCENT_STRONG, MUTED, ON_ACCENT, TEXT
-from spanlab.agents.human.display.lettering import runs
 from spanlab.agents.human.pages.pictured import Strip, _captions, fine
 from spanlab.agents.human.pages.sheets import blocks, lay_out, page_letter
 from spanlab.agents.human.participant import Participant
@@ -688,21 +686,3 @@ def test_pauses_come_after_some_minutes(tmp_path: Path, monkeypatch: pytest.Monk
     paradigm, agent = load_paradigm(tmp_path / "slow.yaml"), Spoken(wrong)
     take(tmp_path, paradigm, agent, plan_session(paradigm, 1, paradigm.designs["human"]), design="human")  # type: ignore[arg-type]
     assert [page for page in agent.pages if page.startswith("Pause")]
-
-
-@given(
-    st.lists(st.lists(st.booleans(), min_size=7, max_size=7), min_size=1, max_size=9).filter(
-        lambda rows: any(map(any, rows))
-    )
-)
-def test_a_picture_of_one_colour_is_put_together_from_boxes_that_do_not_overlap(rows: list[list[bool]]) -> None:
-    there = np.array(rows)
-    image = Image.fromarray(
-        np.where(there[:, :, None], np.array([9, 8, 7, 130]), np.array([1, 2, 3, 0])).astype(np.uint8)
-    )
-    boxes, colour = runs(image)
-    filled = np.zeros(there.shape, int)
-    for x0, y0, x1, y1 in boxes:
-        filled[y0:y1, x0:x1] += 1
-    assert colour == (9, 8, 7, 130)
-    assert (filled == there).all()

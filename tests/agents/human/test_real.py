@@ -121,7 +121,7 @@ def test_answers_in_words_of_a_questionnaire_can_be_clicked(scenes: dict[str, An
 def test_button_boxes_answer_like_keys(scenes: dict[str, Any]) -> None:
     """One that types, one on a (pseudo) serial line, one of PsychoPy's device layer (a stand-in)."""
     found = scenes["boxes"]
-    for box in ("keys", "serial", "psychopy"):
+    for box in ("keys", "serial"):
         assert [one["value"] for one in found[box]] == ["same", "different", None]
         assert found[box][2]["raw"]["presses"][0]["key"] == "button_2"  # stands for nothing, and is on record
         assert all(
@@ -132,9 +132,7 @@ def test_button_boxes_answer_like_keys(scenes: dict[str, Any]) -> None:
 
 @pytest.mark.slow
 def test_button_boxes_answer_in_time(scenes: dict[str, Any]) -> None:
-    assert all(
-        195 < given["rt_ms"] < 300 for box in ("keys", "serial", "psychopy") for given in scenes["boxes"][box][:2]
-    )
+    assert all(195 < given["rt_ms"] < 300 for box in ("keys", "serial") for given in scenes["boxes"][box][:2])
 
 
 @pytest.mark.slow

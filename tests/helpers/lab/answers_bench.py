@@ -287,18 +287,12 @@ def boxes() -> Any:
     def sent(bench: Bench, button: int, at: float) -> None:
         threading.Timer(at - bench.stage.window.now(), os.write, (ends, bytes([button, 0x80 + button]))).start()
 
-    def told(bench: Bench, button: int, at: float) -> None:
-        from standing_box import StandingBox
-
-        threading.Timer(at - bench.stage.window.now(), StandingBox.pressed.append, (button,)).start()
-
     named = {
         "keys": ("keys:1+2+3", typed),
         "serial": (f"serial:{os.ttyname(device)}@115200,presses=0x01+0x02+0x03", sent),
-        "psychopy": ("standing_box.StandingBox,channels=3", told),
     }
     for name, (address, press) in named.items():
-        bench = Bench(buttons=address if name != "psychopy" else f"psychopy:{address}")
+        bench = Bench(buttons=address)
         bench.agent.ready()
         facts[name] = []
         for button in (1, 3, 2):

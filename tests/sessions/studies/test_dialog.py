@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from effort import HANGS_S
 from lab_pages import ENGLISH
-from study_files import STUDY, sit, study_in, take
+from study_files import STUDY, study_in, take
 
-from spanlab.sessions.studies.visit import VisitRequest, check_request, proposed
+from spanlab.sessions.studies.visit import VisitRequest, check_request
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")
 
@@ -150,40 +150,6 @@ def test_who_has_data_is_asked_what_to_do(desk: Any, tmp_path: Path) -> None:
     assert one.process.poll() is None, "to stop is not a way to begin"
     one.typist.type("start\n")  # the choice that begins with this word: a new one
     assert one.answer()["existing"] == "new"
-
-
-@pytest.mark.slow
-def test_the_next_session_of_a_participant_is_proposed(desk: Any, tmp_path: Path) -> None:
-    take(study_in(tmp_path), tmp_path / "data", "p01")
-    one = desk()
-    one.type("p01\t")
-    one.typist.type("\t\t\t\t\t8\n")
-    answer = one.answer()
-    assert (answer["participant"], answer["session"], answer["existing"]) == ("p01", "2", "")
-
-
-@pytest.mark.slow
-def test_who_has_not_finished_a_session_is_likely_to_go_on_with_it(desk: Any, tmp_path: Path) -> None:
-    study, data = study_in(tmp_path), tmp_path / "data"
-    take(study, data, "p01")
-    sit(study, data, "p01", session=2)
-    one = desk()
-    one.type("p01\t")
-    one.typist.type("\n")
-    answer = one.answer()
-    assert (answer["participant"], answer["session"], answer["existing"]) == ("p01", "2", "resume")
-
-
-def test_proposals_follow_the_record(tmp_path: Path) -> None:
-    study, data = study_in(tmp_path), tmp_path / "data"
-    assert proposed(study, data, "p01") == {"session": "1", "existing": ""}
-    assert proposed(study, data, "p 1") == {}
-    sit(study, data)
-    assert proposed(study, data, "p01") == {"session": "1", "existing": "resume"}
-    take(study, data, existing="new")
-    assert proposed(study, data, "p01") == {"session": "2", "existing": ""}, "the run that was begun anew is finished"
-    take(study, data, session=2)
-    assert proposed(study, data, "p01") == {}
 
 
 def test_what_is_wrong_is_told_in_the_language_of_the_dialog(tmp_path: Path) -> None:
