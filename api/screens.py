@@ -184,16 +184,10 @@ def timing(
     sessions: Annotated[
         Paths, typer.Argument(help="sessions, or folders full of them (a study)", metavar="SESSION...")
     ],
-    output: Annotated[
-        PathLike | None,
-        typer.Option("-o", "--output", help="draw a figure to this file (.png, .svg or .pdf)", metavar="FILE"),
-    ] = None,
 ) -> Result:
     """Compare planned with actual timing: durations, onsets, the clock of reaction times, late
     frames; with a verdict for each session."""
     from ..analysis.data.timing import IN_BROWSERS, read_timings, verdict
-    from ..analysis.figures.charts import save_as
-    from ..analysis.figures.timing_chart import timing_chart
 
     timings, others = read_timings(paths(sessions))
     verdicts = [verdict(session) for session in timings]
@@ -210,10 +204,4 @@ def timing(
         found.lines.append(f"in a browser ({pages} of {len(timings)}): {IN_BROWSERS}")
     if others:
         found.lines.append(f"without timed displays: {', '.join(others)}")
-    if output is not None:
-        try:
-            found.files = [save_as(timing_chart(timings, verdicts), Path(output))]
-        except SpanLabError as error:  # the verdicts are told all the same
-            found.wrong.append(str(error))
-        found.lines += map(str, found.files)
     return found

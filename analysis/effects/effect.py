@@ -19,7 +19,7 @@ from ..data.coding import coded, decoded, numbers, with_whole
 from ..data.scoring import WHO, Scored, plural, score_table
 from ..data.style import GROUP_MEANS
 from .curves import CURVE_COLUMNS, Averages
-from .evidence import Estimator, Evidence, Tally, guessing_notes, tally
+from .evidence import Estimator, Evidence, Guessing
 from .sensitivity import Sensitivity
 
 
@@ -237,7 +237,7 @@ class Effect:
         ]
         lost = int(np.any(gaps, axis=0).sum()) if gaps and self.averages else 0
         made = self.estimator.cells(ready, self.by, who) if cells and valued and conditions else {}
-        guessed = tally(scored.items) if self.against_chance else Tally()
+        guessed = Guessing.of(scored.items) if self.against_chance else Guessing()
         return Evidence(len(scored.items), False, there, frozenset(conditions), valued, lost, guessed, made)
 
     def table(
@@ -301,7 +301,7 @@ class Effect:
             )
         if self.human and len(individual_rows) == len(table):
             notes.append("No digitised human data are published for these conditions.")
-        return notes + (guessing_notes(evidence.guessed, paradigm) if self.against_chance else [])
+        return [*notes, *filter(None, [evidence.guessed.sentence])]
 
     def panel(self, row: Mapping[Any, Any]) -> str:
         """The name of the panel to which a row of the table belongs."""

@@ -1,192 +1,59 @@
-"""Evidence for an effect in one paradigm: whether it is there at all, and its cells; and how far
-guessing gets.
-
-That is chance, which is the line of every figure, and what somebody reaches who has not looked but
-knows how trials are made. A record tells both of every question (``chance`` and ``blind``). Tables
-that tell chance only have the rest, for paradigms of the library, from ``published/guessing.csv``,
-which ``scripts/fidelity/guessing.py`` makes from compiled trials.
-"""
+"""Evidence for an effect in one paradigm: whether it is there at all, and its cells; and how far guessing
+gets: chance, which is the line of every figure, and what somebody reaches who has not looked but knows
+how trials are made. A record tells both of every question (``chance`` and ``blind``)."""
 
 from __future__ import annotations
 
-import functools
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from importlib.resources import files
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 
-from ..data.coding import coded, numbers, records
 from ..data.scoring import Scored
 from ..means.bootstrap import LEVEL
 from ..means.cell_means import Cells
 
 #: Shares of right answers that differ by less are said to be the same.
 _SAME = 0.005
-_GENERATORS = ("corrected", "published")
-#: Conditions of the table of guessing, and the columns that have them.
-_CONDITIONS = {"list_length": "list_length", "congruent_share": "factor_congruent_share"}
 
 
 @dataclass(frozen=True)
-class Guess:
-    """The accuracy of guessing in a paradigm.
+class Guessing:
+    """The recorded accuracies of guessing over some answers: means of ``chance`` and ``blind``, and the
+    extremes of the latter; NaN where they are not known."""
 
-    Parameters
-    ----------
-    chance : mean share of right answers of a uniform guess among the allowed ones
-    blind : that of the best guess of somebody who has not looked
-    lowest, highest : of ``blind``
-    """
+    chance: float = math.nan
+    blind: float = math.nan
+    lowest: float = math.nan
+    highest: float = math.nan
 
-    chance: float
-    blind: float
-    lowest: float
-    highest: float
+    @classmethod
+    def of(cls, items: pd.DataFrame) -> Guessing:
+        """Those of scored items."""
+        if not {"blind", "chance"} <= {*items.columns}:
+            return cls()
+        chance, right = items["chance"].to_numpy(float), items["blind"].to_numpy(float)
+        known = np.isfinite(chance) & np.isfinite(right)
+        if not known.any():
+            return cls()
+        chance, right = chance[known], right[known]
+        return cls(float(chance.mean()), float(right.mean()), float(right.min()), float(right.max()))
 
     @property
     def sentence(self) -> str:
         """The sentence for figures and reports; empty where nobody guesses better than chance."""
         if not self.blind > self.chance + _SAME:
             return ""
-        spread = (
-            f" ({self.lowest:.0%} to {self.highest:.0%}, by question)"
-            if round(self.highest, 2) > round(self.lowest, 2)
-            else ""
-        )
+        spread = f" ({self.lowest:.0%} to {self.highest:.0%}, by question)"
+        spread = spread if round(self.highest, 2) > round(self.lowest, 2) else ""
         return (
             f"The chance line is a uniform guess among the allowed answers ({self.chance:.0%}). Somebody who sees"
             " nothing, but knows how trials are made and always gives the most frequent answer, is right in"
             f" {self.blind:.0%}{spread}: memory begins above that."
         )
-
-
-@dataclass(frozen=True)
-class Tally:
-    """Sums over answers of the recorded accuracies of guessing.
-
-    Parameters
-    ----------
-    answers : of which both is known
-    chance, blind : sums
-    lowest, highest : of ``blind``
-    generators : of all trials
-    conditions : that were met, of those for which more is known, such as ``list_length 6``
-    """
-
-    answers: int = 0
-    chance: float = 0.0
-    blind: float = 0.0
-    lowest: float = np.inf
-    highest: float = -np.inf
-    generators: frozenset[str] = frozenset()
-    conditions: frozenset[str] = frozenset()
-
-
-def tally(items: pd.DataFrame) -> Tally:
-    """Add up the recorded accuracies of guessing over scored items."""
-    generators = (
-        frozenset(coded(items["generator"])[1]) & {*_GENERATORS} if "generator" in items.columns else frozenset()
-    )
-    met = {
-        f"{name} {value:g}"
-        for name, column in _CONDITIONS.items()
-        if column in items.columns
-        for value in np.unique(numbers(items[column]))
-        if value == value
-    }
-    total = Tally(generators=generators, conditions=frozenset(met))
-    if "blind" not in items.columns or "chance" not in items.columns:
-        return total
-    chance, right = items["chance"].to_numpy(float), items["blind"].to_numpy(float)
-    known = np.isfinite(chance) & np.isfinite(right)
-    if not known.any():
-        return total
-    chance, right = chance[known], right[known]
-    sums = {
-        "chance": float(chance.sum()),
-        "blind": float(right.sum()),
-        "lowest": float(right.min()),
-        "highest": float(right.max()),
-    }
-    return replace(total, answers=len(right), **sums)
-
-
-def blind(paradigm: str, generator: str = "corrected") -> Guess | None:
-    """The accuracy of a blind guess in a paradigm of the library, over all conditions; None for
-    other paradigms.
-
-    Parameters
-    ----------
-    generator : ``corrected`` or ``published`` trials
-    """
-    table = _table()
-    rows = table[
-        (table["paradigm"] == paradigm) & (table["guesser"] == "blind") & table["generator"].isin(["", generator])
-    ]
-    if not len(rows):
-        return None
-    return Guess(
-        float(rows["chance"].mean()),
-        float(rows["right"].mean()),
-        float(rows["right"].min()),
-        float(rows["right"].max()),
-    )
-
-
-def guesses(counts: Tally, paradigm: str) -> list[Guess]:
-    """The accuracy of guessing: as recorded, or else in the library's trials of each generator in
-    the data."""
-    if counts.answers:
-        return [Guess(counts.chance / counts.answers, counts.blind / counts.answers, counts.lowest, counts.highest)]
-    return [
-        one
-        for generator in sorted(counts.generators) or _GENERATORS[:1]
-        if (one := blind(paradigm, generator)) is not None
-    ]
-
-
-def guessing_notes(counts: Tally, paradigm: str) -> list[str]:
-    """Notes on guessing for every figure with a chance line; empty where that line is enough."""
-    notes = [one.sentence for one in guesses(counts, paradigm)]
-    places = _reached(counts, paradigm, "saw the places")
-    if places:
-        notes.append(
-            "Chance is a guess among all places. An agent that knows only where items were shown, but not"
-            f" which was where or when, is right in {places}."
-        )
-    ignored = _reached(counts, paradigm, "ignored the cues")
-    if ignored:
-        notes.append(
-            f"An agent that ignores every cue and goes by the place of the marker is right in {ignored}: always where"
-            " both tasks have the same answer (congruent markers), in every second case elsewhere. Only an accuracy"
-            " above that, or one at incongruent markers, shows that cues were followed."
-        )
-    return list(dict.fromkeys(filter(None, notes)))
-
-
-def _reached(counts: Tally, paradigm: str, guesser: str) -> str:
-    """The accuracy of a guesser in the first and the last condition of the data (of all where none
-    is recorded); empty where nothing is known of these."""
-    table = _table()
-    rows = records(table[(table["paradigm"] == paradigm) & (table["guesser"] == guesser)])
-    names = {str(row["condition"]).rpartition(" ")[0] for row in rows}
-    if any(one.rpartition(" ")[0] in names for one in counts.conditions):
-        rows = [row for row in rows if row["condition"] in (*counts.conditions, "all")]
-    ends = rows[:1] + rows[-1:] if len(rows) > 1 else rows
-    return " and ".join(f"{row['right']:.0%}{_where(str(row['condition']))}" for row in ends)
-
-
-def _where(condition: str) -> str:
-    return " of answers" if condition == "all" else f" at {condition.replace('_', ' ')}"
-
-
-@functools.cache
-def _table() -> Any:
-    with (files("spanlab.analysis") / "published" / "guessing.csv").open(encoding="utf-8") as file:
-        return pd.read_csv(file, keep_default_na=False)
 
 
 @dataclass(frozen=True)
@@ -212,7 +79,7 @@ class Evidence:
     conditions: frozenset[Any] = frozenset()
     valued: bool = False
     lost: int = 0
-    guessed: Tally = field(default_factory=Tally)
+    guessed: Guessing = Guessing()
     cells: Mapping[str, Cells] = field(default_factory=dict)
 
 

@@ -50,9 +50,8 @@ DECISIONS = (
         " answerer's curve is cut at the same place. A minimum at an end leaves no line there."
     ),
     (
-        "The test is a two-tailed t-test of M against the M of somebody who guesses, from the chance level that is"
-        " recorded for the same conditions; degrees of freedom after Satterthwaite where conditions have trials of"
-        " their own."
+        "The test of M is against the M of somebody who guesses, from the chance level that is recorded for the same"
+        " conditions; it is that of the interval of M."
     ),
     (
         "Intervals are over participants, sessions or trials; published people have no spread, and add none. The"
@@ -66,9 +65,10 @@ DECISIONS = (
 _Place = tuple[Any, ...]
 #: Published curves were read off figures: a change smaller than this is not a change.
 PRECISION = 0.01
+_TESTED = ("value", "low", "high", "p")
 #: Columns of the table of scores.
 SCORE_COLUMNS = (
-    *("task", "score", *WHO, "oracle", "value", "low", "high", "m", "h", "chance", "t", "df", "p"),
+    *("task", "score", *WHO, "oracle", "value", "low", "high", "m", "h", "chance", "p"),
     *("unit", "n_units", "n_points", "conditions", "against", "note"),
 )
 
@@ -120,9 +120,8 @@ def _untested(rows: list[dict[str, Any]], part: Scored) -> list[dict[str, Any]]:
     if SELECTED not in part.items.columns:
         return rows
     chosen = {*part.items.loc[part.items[SELECTED].astype(bool), "agent"].astype(str)}
-    nothing = dict.fromkeys(("t", "df", "p"), math.nan)
     return [
-        row | nothing | {"note": "; ".join(filter(None, [row["note"], CIRCULAR]))}
+        row | {"p": math.nan} | {"note": "; ".join(filter(None, [row["note"], CIRCULAR]))}
         if str(row["agent"]) in chosen
         else row
         for row in rows
@@ -228,29 +227,22 @@ def _scored_row(
     estimate: Contrast, reference: float | Contrast, guess: float, told_apart: bool, reach: float
 ) -> dict[str, Any]:
     h = reference if isinstance(reference, (int, float)) else reference.value
-    row: dict[str, Any] = {"m": estimate.value, "h": h, "chance": guess, "n_units": estimate.n} | dict.fromkeys(
-        ("value", "low", "high", "t", "df", "p"), math.nan
-    )
+    row: dict[str, Any] = {"m": estimate.value, "h": h, "chance": guess, "n_units": estimate.n}
+    row |= dict.fromkeys(_TESTED, math.nan)
     notes = []
     if abs(h) < 1e-12:
         notes.append("people's slope is 0: no score")
     else:
-        if abs(h) * reach < PRECISION:
-            notes.append(
-                f"people's curve changes by {abs(h) * reach:.3f} only, less than it can be read off: this score means"
-                " little"
-            )
         row["value"] = abs((estimate.value - h) / h)
+        if abs(h) * reach < PRECISION:
+            changes = f"people's curve changes by {abs(h) * reach:.3f} only, less than it can be read off"
+            notes.append(f"{changes}: this score means little")
     if not told_apart:
         return row | {"note": "; ".join([*notes, "no trial numbers: no interval, no test"])}
-    if estimate.se > 0:
-        row |= estimate.against(guess)
-    else:
-        notes.append(
-            "a condition with one unit: no test"
-            if estimate.lone
-            else f"no spread over {plural(estimate.n, 'unit')}: no test"
-        )
+    row["p"] = estimate.p(guess)
+    if math.isnan(row["p"]):
+        lacking = "a condition with one unit" if estimate.lone else f"no spread over {plural(estimate.n, 'unit')}"
+        notes.append(f"{lacking}: no test")
     if not math.isnan(row["value"]):
         low, high = (ratio - 1 for ratio in _limits_of_ratio(estimate, reference))
         row |= {"low": 0.0 if low <= 0 <= high else min(abs(low), abs(high)), "high": max(abs(low), abs(high))}
@@ -274,7 +266,7 @@ def _limits_of_ratio(estimate: Contrast, reference: float | Contrast) -> tuple[f
 
 
 def _nothing(note: str) -> dict[str, Any]:
-    return dict.fromkeys(("value", "low", "high", "m", "h", "chance", "t", "df", "p"), math.nan) | {
+    return dict.fromkeys(("value", "low", "high", "m", "h", "chance", "p"), math.nan) | {
         "oracle": False,
         "unit": "",
         "n_units": 0,

@@ -11,7 +11,7 @@ import pandas as pd
 
 from ...core.agent_kinds import PARTICIPANT, SIMULATED, kind_named
 from ...core.errors import SpanLabError
-from ..data.coding import numbers, records
+from ..data.coding import records
 from ..data.exclusions import Exclusions
 from ..data.numbers import number, whole
 from ..data.scoring import plural
@@ -22,12 +22,9 @@ from ..data.unread import unread_shares
 from .commands import ReportCommands
 from .folder import Folder
 from .html_tables import PageColumn, PageTable, page_table, words_of
-from .text import unequal_protocols
 
 #: From this share of answers that could not be read, a page says so at its top.
 UNREAD = 0.05
-#: From this number of answers that are all one above the right ones, a page says so at its top.
-SHIFTED = 6
 _NAMED = 6
 #: What a damaged record may raise; one session must not hide the others.
 _DAMAGE = (SpanLabError, KeyError, ValueError, TypeError, IndexError, AttributeError, ZeroDivisionError)
@@ -122,8 +119,6 @@ def spoilers(sessions: Sequence[SessionFacts], items: pd.DataFrame, timing: Timi
         *_alone(items),
         *_simulated(items),
         *_unread(items),
-        *_shifted(items),
-        *_unequal(sessions),
     ]
 
 
@@ -192,43 +187,6 @@ def _bounds(items: pd.DataFrame) -> list[dict[Any, Any]]:
     are wrong, or guesses; over all paradigms."""
     rows = records(unread_shares(items.assign(paradigm=""))) if len(items) else []
     return [row for row in rows if row["if_guessed"] == row["if_guessed"]]
-
-
-def _shifted(items: pd.DataFrame) -> list[str]:
-    """Return who answers one above the right number every time, as somebody does who takes the
-    words of a question for values."""
-    if not {"answer", "correct_answer"} <= {*items.columns}:
-        return []
-    items = items[~items["outcome"].isin(["omitted", "invalid"])]
-    right = numbers(items["correct_answer"])
-    by_agent = items.assign(_above=numbers(items["answer"]) - right == 1, _right=right).groupby(
-        items["agent"].astype(str)
-    )
-    shifted = by_agent["_above"].all() & (by_agent.size() >= SHIFTED) & (by_agent["_right"].nunique() >= SHIFTED // 2)
-    names = [str(name) for name in shifted.index[shifted]]
-    return (
-        [
-            f"Every answer of {_some(names)} is one above the right one: places count from 0 in values, and from 1 in"
-            " words."
-        ]
-        if names
-        else []
-    )
-
-
-def _unequal(sessions: Sequence[SessionFacts]) -> list[str]:
-    """The paradigms in which people and chat models, or people among themselves, had other practice
-    or memory."""
-    names = sorted({facts.paradigm for facts in sessions})
-    unequal = [name for name in names if unequal_protocols([facts for facts in sessions if facts.paradigm == name])]
-    return (
-        [
-            f"Not everybody had the same practice and memory of earlier trials in {listed(unequal)}: its section of the"
-            " page says who had what."
-        ]
-        if unequal
-        else []
-    )
 
 
 def _some(words: Iterable[str]) -> str:

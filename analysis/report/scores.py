@@ -86,9 +86,8 @@ def _scores(data: Data, against: str, folder: Folder, commands: ReportCommands) 
         words_of("note"),
     ]
     caption = (
-        "The slopes (A) or means (B) behind each score, of the agent, people and guessing; p: two-tailed t-test against"
-        " guessing, not corrected. From few trials with a chance level near 0 it rejects a little too often (7 of 100"
-        " where 5 are right, from 48 trials)."
+        "The slopes (A) or means (B) behind each score, of the agent, people and guessing; p: against guessing,"
+        " two-tailed, not corrected."
     )
     details = page_table(
         table, columns, "Intervals, and the values behind each score", caption, words=("who", "conditions"), file=file

@@ -14,11 +14,9 @@ from ...core.agent_kinds import PARTICIPANT, kind_named
 from ..data.numbers import limits, number, whole
 from ..data.scoring import plural
 from ..data.sessions import SessionFacts, SpanFacts
+from ..means.contrasts import estimate
 from .folder import Folder
 from .html_tables import PageColumn, PageTable, page_table, words_of
-
-_LEVEL = 0.95
-
 
 #: What a table of spans is about: sessions with the same values here can be compared.
 _ALIKE = ["title", "conditions", "factor", "rule"]
@@ -149,8 +147,6 @@ def _who(facts: SessionFacts) -> str:
 def mean_spans(frame: pd.DataFrame) -> pd.DataFrame:
     """Means over people, and over the sessions of a machine, wherever there are two or more; a
     person's sessions are averaged first."""
-    from scipy.special import stdtrit
-
     people = frame["agent_kind"] == PARTICIPANT.name
     grouped = frame.assign(unit=frame["who"].where(people, frame["session"]), agent=frame["who"].mask(people, "People"))
     rows: list[dict[str, Any]] = []
@@ -159,18 +155,17 @@ def mean_spans(frame: pd.DataFrame) -> pd.DataFrame:
         below = int(of_agent["below_start"].sum())
         if len(spans) < 2:
             continue
-        n, mean, sd = len(spans), float(spans.mean()), float(spans.std())
-        reach = float(stdtrit(n - 1, (1 + _LEVEL) / 2)) * sd / math.sqrt(n)
+        mean = estimate(spans.to_numpy(float), proportion=False)
         rows.append(
             {
                 "who": agent,
                 **dict(zip(_ALIKE, alike, strict=True)),
-                "n": n,
+                "n": mean.n,
                 "unit": "person" if agent == "People" else "session",
-                "mean": mean,
-                "sd": sd,
-                "low": mean - reach,
-                "high": mean + reach,
+                "mean": mean.mean,
+                "sd": float(spans.std()),
+                "low": mean.low,
+                "high": mean.high,
                 "lowest": float(spans.min()),
                 "highest": float(spans.max()),
                 "note": (

@@ -18,7 +18,7 @@ from ..data.scoring import Scored, plural
 from ..data.sessions import ONE_SITTING, READABLE, WHOLE_BLOCK, SessionFacts, SpanFacts
 from ..data.style import GROUP_MEANS, listed, of_kinds, same_trials, title_of
 from ..data.unread import bounds_in_words
-from ..effects.evidence import guessing_notes, tally
+from ..effects.evidence import Guessing
 from ..inference import SAME, AgainstGuessing
 from ..means.bootstrap import FEW
 from ..model_vs_human.differences import Difference
@@ -237,7 +237,7 @@ def like_for_like(
         notes.append(
             Remark("No digitised human data are published for this paradigm, so no published human curve is drawn.")
         )
-    notes += [Remark(text) for text in guessing_notes(tally(items), paradigm)]
+    notes += [Remark(text) for text in filter(None, [Guessing.of(items).sentence])]
     return sorted(notes, key=lambda note: not note.warning)
 
 

@@ -14,13 +14,11 @@ from spanlab.api import (
     Paths,
     RecipeOption,
     Result,
-    Words,
     cautions,
     paths,
     public,
     read_rules,
     table_lines,
-    words,
 )
 from spanlab.core import SpanLabError, nearest
 from spanlab.exchange import read_recipe
@@ -32,15 +30,6 @@ def scores_by_person(
     *,
     exclude: ExcludeOption = None,
     recipe: RecipeOption = (),
-    composite: Annotated[
-        Words,
-        typer.Option(
-            "--composite",
-            help="mean of standardised scores: NAME=COLUMN,COLUMN,... (-COLUMN where small is good); may be repeated",
-            metavar="NAME=...",
-            show_default=False,
-        ),
-    ] = (),
     correlate: Annotated[
         str,
         typer.Option(
@@ -55,7 +44,6 @@ def scores_by_person(
     """Write one row of scores for each participant, and a codebook that says what each column is."""
     from spanlab.analysis.data import plural
 
-    from .composites import add_composite, read_composite
     from .files import gathered, write
 
     folder = None if output is None else Path(output)
@@ -64,7 +52,6 @@ def scores_by_person(
             f"-o {output} would be a folder: four tables are written, so name their folder, such as -o"
             f" {folder.with_suffix('')}"
         )
-    composites = [read_composite(text) for text in words(composite)]
     chosen = [name.strip() for name in correlate.split(",") if name.strip()]
     scores, notes, loaded = gathered(paths(data), read_rules(exclude), recipe=read_recipe(recipe))
     if not scores.rows:
@@ -77,8 +64,6 @@ def scores_by_person(
                 ]
             )
         )
-    for one in composites:
-        add_composite(scores, one)
     if unknown := [name for name in chosen if "reliability" not in scores.codebook.get(name, {})]:
         raise SpanLabError(
             "--correlate: no score with a reliability is called"

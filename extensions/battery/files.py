@@ -21,7 +21,7 @@ from spanlab.exchange import csv_text
 from spanlab.sessions.record import read_session, read_table
 from spanlab.sessions.studies import read_head, read_journal, runs
 
-from .composites import correlations, matrix
+from .correlations import correlations, matrix
 from .notes import read_notes
 from .people import ScoreTable, scores_by_person
 

@@ -18,7 +18,7 @@ FEWEST = 3
 def section(request: SectionRequest) -> ReportSection | None:
     """Return the scores of everybody and their codebook; None of fewer than three people, or where
     tables were given and no sessions."""
-    from .composites import correlations, matrix
+    from .correlations import correlations, matrix
     from .files import gathered
 
     if not request.folders or len({facts.participant for facts in request.data.sessions if facts.participant}) < FEWEST:

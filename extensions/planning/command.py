@@ -233,7 +233,7 @@ def plan(
     seed: Annotated[int, typer.Option("--seed", help="seed of the simulation", min=0)] = 1,
     output: Annotated[
         PathLike | None,
-        typer.Option("-o", "--output", help="folder for plan.csv, plan.svg, plan.pdf and plan.json", metavar="DIR"),
+        typer.Option("-o", "--output", help="folder for plan.csv and plan.json", metavar="DIR"),
     ] = None,
     **assumptions: Unpack[Assumptions],
 ) -> Result:
@@ -583,10 +583,7 @@ def _write(
 ) -> list[Path]:
     from dataclasses import asdict
 
-    from spanlab.analysis.figures import save_as
     from spanlab.exchange import csv_text
-
-    from .power_chart import power_chart
 
     written = {
         "spanlab": __version__,
@@ -600,14 +597,4 @@ def _write(
     with written_in(output):
         write_whole(output / "plan.csv", csv_text(table).encode())
         write_whole(output / "plan.json", (json.dumps(written, indent=2, ensure_ascii=False) + "\n").encode())
-    first = {"correct": "accuracy", "d_prime": "d_prime", "rt_ms": "rt"}[value]
-    start = {"correct": "{:.0%}", "d_prime": "a d′ of {:.2f}", "rt_ms": "{:.0f} ms"}[value].format(written[first])
-    title = f"Power to find {_change_in_words(value, assumed.difference).replace('-', '−')} from {start}"
-    below = (
-        f"Two-tailed t test at 5%, {samples:,} simulated studies each, bars: ± one standard error of the simulation."
-        f"\nTrials are those in each condition. Dotted: {wanted:.0%}."
-    )
-    below += " Dashed: how often both are found alike within the margin." if table["alike"].notna().any() else ""
-    spec = power_chart(table, title=title, subtitle=below, wanted=wanted, people=group)
-    pictures = [save_as(spec, output / f"plan{ending}") for ending in (".svg", ".pdf")]
-    return [output / "plan.csv", output / "plan.json", *pictures]
+    return [output / "plan.csv", output / "plan.json"]

@@ -19,7 +19,7 @@ from spanlab.analysis.data.exclusions import OfSessions
 from spanlab.analysis.data.people_table import read_people, with_people
 from spanlab.api import read_rules
 from spanlab.core import SpanLabError
-from spanlab.extensions.battery.composites import Composite, add_composite, correlations, matrix, read_composite
+from spanlab.extensions.battery.correlations import correlations
 from spanlab.extensions.battery.files import write
 from spanlab.extensions.battery.people import ScoreTable, alpha, omega, scores_by_person
 
@@ -422,32 +422,6 @@ def test_correlations_are_corrected_by_the_root_of_both_reliabilities_and_not_wh
     assert pairs["a", "b"]["corrected"] == pytest.approx(r / math.sqrt(0.8 * 0.5), abs=1e-12)
     assert pairs["a", "b"]["people"] == 5
     assert math.isnan(pairs["a", "c"]["corrected"])
-
-
-def test_a_composite_is_the_mean_of_z_values_and_its_reliability_that_of_their_sum() -> None:
-    scores = ScoreTable()
-    values = {"a": [1.0, 2.0, 4.0, 3.0, 6.0], "b": [9.0, 8.0, 5.0, 4.0, 4.5]}
-    for (name, numbers), reliability in zip(values.items(), (0.8, 0.5), strict=True):
-        scores.add(
-            name, "A score.", "items", "planted", dict(zip("vwxyz", numbers, strict=True)), reliability=reliability
-        )
-    add_composite(scores, read_composite("wm = a, -b"))
-    signed = [values["a"], [-value for value in values["b"]]]
-    standardised = [
-        [(value - statistics.mean(column)) / statistics.stdev(column) for value in column] for column in signed
-    ]
-    for person, *both in zip("vwxyz", *standardised, strict=True):
-        assert scores.rows[person]["wm"] == pytest.approx(sum(both) / 2, abs=1e-12)
-    r = statistics.correlation(*signed)
-    assert scores.codebook["wm"]["reliability"] == pytest.approx(1 - (0.2 + 0.5) / (2 + 2 * r), abs=1e-12)
-    table = {row["score"]: row for row in matrix(scores, correlations(scores))}
-    assert table["b"]["a"] == pytest.approx(-r, abs=1e-12)
-    assert table["a"]["b"] == pytest.approx(-r / math.sqrt(0.8 * 0.5), abs=1e-12)
-    assert table["a"]["a"] == 0.8
-    with pytest.raises(SpanLabError, match="did you mean"):
-        add_composite(scores, Composite("other", (("aa", 1), ("b", 1))))
-    with pytest.raises(SpanLabError, match="two columns"):
-        read_composite("wm=a")
 
 
 def test_a_correlation_has_the_interval_of_fisher() -> None:

@@ -81,8 +81,6 @@ def test_a_study_is_planned_from_assumptions(spanlab: Run, tmp_path: Path) -> No
     assert (found["n_simulated"] == 300).all()
     told = json.loads((tmp_path / "plan" / "plan.json").read_text(encoding="utf-8"))
     assert (told["accuracy"], told["seed"], told["samples"]) == (0.75, 1, 300)
-    assert "<svg" in (tmp_path / "plan" / "plan.svg").read_text(encoding="utf-8")
-    assert (tmp_path / "plan" / "plan.pdf").stat().st_size > 1000
     again = spanlab(
         "plan",
         "--accuracy",
@@ -170,7 +168,6 @@ def test_sensitivity_and_times_are_planned_from_assumptions(
     found = pd.read_csv(tmp_path / "plan" / "plan.csv")
     assert found["power"].iloc[1] > found["power"].iloc[0]
     assert key in json.loads((tmp_path / "plan" / "plan.json").read_text(encoding="utf-8"))
-    assert "<svg" in (tmp_path / "plan" / "plan.svg").read_text(encoding="utf-8")
 
 
 def test_times_are_planned_from_a_pilot(spanlab: Run, tmp_path: Path) -> None:
