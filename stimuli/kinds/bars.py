@@ -8,9 +8,8 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from ...core.registry import StrictModel, as_tuple
-from ..render.fast.tiling import Scatter
 from ..scene import CANVAS, COLOURS, Line, Primitive
-from ..stimulus import STIMULI, ColourName, Scattered, colour_words, rgb
+from ..stimulus import STIMULI, ColourName, Stimulus, colour_words, rgb
 
 
 def _ends(value: Any) -> Any:
@@ -93,19 +92,8 @@ def _by_place(bars: Sequence[Bar]) -> tuple[Bar, ...]:
     return tuple(ordered)
 
 
-#: A bar that begins at 0, 0: its colour, where it ends, and its gap.
-Shape = tuple[str, float, float, tuple[float, float, float, float] | None]
-
-
-def _bar(shape: Shape, x: float, y: float) -> Iterator[Primitive]:
-    colour, dx, dy, gap = shape
-    yield Line(x, y, x + dx, y + dy, rgb(colour), 3)
-    if gap is not None:
-        yield Line(x + gap[0], y + gap[1], x + gap[2], y + gap[3], COLOURS["black"], 3)
-
-
 @STIMULI.register
-class Bars(Scattered):
+class Bars(Stimulus):
     """Bars of different colour, orientation, length and gap."""
 
     name: ClassVar[str] = "bars"
@@ -122,22 +110,11 @@ class Bars(Scattered):
         object.__setattr__(self, "bars", _by_place(self.bars))
         return self
 
-    def scatter(self) -> Scatter:
-        shapes: list[Shape] = []
-        corners: list[float] = []
+    def primitives(self) -> Iterator[Primitive]:
         for bar in self.bars:
-            x0, y0, x1, y1 = bar.at
-            gap = bar.gap
-            shapes.append(
-                (
-                    bar.colour,
-                    x1 - x0,
-                    y1 - y0,
-                    None if gap is None else (gap[0] - x0, gap[1] - y0, gap[2] - x0, gap[3] - y0),
-                )
-            )
-            corners += x0, y0
-        return Scatter(_bar, shapes, corners)
+            yield Line(*bar.at, rgb(bar.colour), 3)
+            if bar.gap is not None:
+                yield Line(*bar.gap, COLOURS["black"], 3)
 
     def words(self) -> str:
         many = "1 bar" if len(self.bars) == 1 else f"{len(self.bars)} bars"
