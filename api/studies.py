@@ -607,7 +607,8 @@ def check_study(file: Path, details: bool = False) -> list[str]:
 
 def _how_long(study: Study) -> Iterable[str]:
     """Print the expected duration of each session, in each group."""
-    from ..paradigms.duration import Duration, duration_of, minutes, practice_duration
+    from ..paradigms import plan_practice
+    from ..paradigms.duration import Duration, duration_of, minutes
 
     for group in [one.name for one in study.groups] or [""]:
         as_taken = study.of_group(group)
@@ -616,8 +617,8 @@ def _how_long(study: Study) -> Iterable[str]:
         for one in as_taken.paradigms_in_use:
             plan = one.plan(1, balanced=False)
             adaptive |= {one.name} if any(planned.varies for planned in plan) else set()
-            practice = practice_duration(one.paradigm, plan) if one.entry.practice else Duration()
-            lasting[one.name] = duration_of(one.paradigm, plan, one.entry.generator) + practice
+            practice = plan_practice(one.paradigm, 1) if one.entry.practice else []
+            lasting[one.name] = duration_of(one.paradigm, [*plan, *practice], one.entry.generator)
         for number, taken in enumerate(as_taken.sessions, start=1):
             names = [study.paradigms[n].name for n in taken]
             breaks = (study.breaks.seconds if study.breaks is not None else 0.0) * (len(names) - 1)

@@ -1,7 +1,6 @@
 from .compile import DEFAULT_INTERVAL_MS as DEFAULT_INTERVAL_MS
 from .compile import PlannedTrial as PlannedTrial
 from .compile import compile_trial as compile_trial
-from .compile import draw_all as draw_all
 from .compile import drawn_names as drawn_names
 from .compile import drawn_values as drawn_values
 from .compile import network_tasks as network_tasks
@@ -13,7 +12,6 @@ from .design import plan_practice as plan_practice
 from .design import plan_session as plan_session
 from .design import session_design as session_design
 from .given import GivenDrawError as GivenDrawError
-from .given import is_random as is_random
 from .identity import MAX_MASTER_SEED as MAX_MASTER_SEED
 from .identity import digest as digest
 from .identity import stream as stream
@@ -52,9 +50,9 @@ from .trial import Trial as Trial
 from .trial import Truth as Truth
 from .trial import Verdict as Verdict
 from .trial import WorkedExample as WorkedExample
+from .trial import fingerprint as fingerprint
 from .trial import is_model_step as is_model_step
-from .trial_hashes import fingerprint as fingerprint
-from .trial_hashes import percept_bytes as percept_bytes
+from .trial import percept_bytes as percept_bytes
 from .trials_file import GivenTrial as GivenTrial
 from .word_vectors import WordVectors as WordVectors
 from .word_vectors import random_vectors as random_vectors

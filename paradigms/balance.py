@@ -99,27 +99,6 @@ def answers_of(
     )
 
 
-def replaced_seed(
-    paradigm: Paradigm,
-    design: SessionDesign,
-    levels: Mapping[str, Any],
-    planned: PlannedTrial,
-    generator: Generator,
-    candidates: Iterator[int],
-) -> int | None:
-    """The first seed of a trial that has the same answers as the planned one, though it is another
-    trial; None when no candidate has.
-
-    Parameters
-    ----------
-    levels : of all factors, random ones too
-    """
-    answers = answers_of(paradigm, planned.levels, planned.seed, generator, design.question)
-    return next(
-        (seed for seed in candidates if answers_of(paradigm, levels, seed, generator, design.question) == answers), None
-    )
-
-
 @dataclass
 class _Cell:
     """The trials of one combination of levels.
@@ -177,11 +156,8 @@ class _Balancer:
 
     def _cells(self) -> Iterator[_Cell]:
         numbers: dict[str, dict[int, list[int]]] = {}
-        names: dict[int, str] = {}
         for n, trial in enumerate(self.planned):
-            name = names.setdefault(id(trial.levels), "") or canonical(dict(trial.levels))
-            names[id(trial.levels)] = name
-            numbers.setdefault(name, defaultdict(list))[trial.block].append(n)
+            numbers.setdefault(canonical(dict(trial.levels)), defaultdict(list))[trial.block].append(n)
         for blocks in numbers.values():
             levels = self.planned[next(iter(blocks.values()))[0]].levels
             # Crossed levels are balanced already, those of random factors that were chosen for the

@@ -4,7 +4,7 @@ generators; and by drawing a trial of each combination."""
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,6 @@ from .language.schema import SessionDesign
 from .language.yaml_source import YamlPath
 from .network_view import labels_of
 from .paradigm import GENERATORS, Generator, Paradigm, load_paradigm
-from .preview.example import lacking_in_examples
 from .responses import ResponseKind
 from .responses.keys import key_problem
 from .score_check import probe_trial
@@ -38,8 +37,8 @@ _MAX_COMBINATIONS = 5000
 _MAX_FAILURES = 30
 #: when trials are huge, fewer of them are compiled
 _MAX_WORK = 3 * MAX_WORK
-#: different displays that are drawn; then trials are only compiled
-_MAX_DRAWN = 2000
+#: different displays and questions that are looked at; then trials are only compiled
+_MAX_LOOKED_AT = 2000
 #: how large a display is drawn as shapes, as people and vision models get it
 _SHAPES_PX = 2 * CANVAS
 
@@ -64,7 +63,7 @@ def check_paradigm(
     problems: dict[tuple[str, str], Problem] = {}
     kinds: dict[ResponseKind, None] = {}
     deaf = ""
-    look = _Look(paradigm)
+    seen: set[Stimulus | ResponseKind] = set()
     compiled = failures = work = drawn_of = 0
     most = max(_MAX_TRIALS, len(GENERATORS) * min(len(combinations), _MAX_COMBINATIONS))
     once = [*itertools.islice(itertools.product((0,), combinations, GENERATORS), most)]
@@ -79,7 +78,7 @@ def check_paradigm(
             if generator == GENERATORS[0]:
                 inspect(paradigm, trial)
                 if index in (0, _SEEDS):
-                    drawn_of += look.at(trial) and not index
+                    drawn_of += _look_at(paradigm, trial, seen) and not index
         except ParadigmError as error:
             failures += 1
             for problem in error.problems:
@@ -90,29 +89,21 @@ def check_paradigm(
             break
     for problem in _problems_of_file(paradigm, kinds, deaf):
         problems.setdefault((problem.where, problem.key), problem)
-    if not problems:
-        for text, where in lacking_in_examples(paradigm).items():
-            problem = paradigm.reader.document.problem(
-                ("example", "shows", text), f"the example does not show this: {text} ({where or 'the only condition'})"
-            )
-            problems.setdefault((problem.where, text), problem)
     if problems:
         raise ParadigmError(in_order(problems.values()))
     wrong = unanswerable(paradigm.triggers, kinds) if paradigm.triggers is not None else None
     if wrong is not None:
         raise ParadigmError([paradigm.reader.document.problem(("triggers", "responses"), wrong)])
     _check_designs(paradigm)
-    many = f"{len(combinations)} condition{'s' * (len(combinations) > 1)}, {compiled} trials compiled"
+    looked_at = "all" if drawn_of >= len(combinations) else f"{drawn_of} conditions"
     reached = min(compiled, most) // len(GENERATORS)
+    many = f"{len(combinations)} condition{'s' * (len(combinations) > 1)}, {compiled} trials compiled"
     many += f" of the first {reached} conditions alone" if reached < len(combinations) else ""
     many += f", without {len(needed) - compiled} levels drawn at random" if len(once) <= compiled < len(needed) else ""
-    extent = (
-        "all drawn"
-        if drawn_of >= len(combinations)
-        else f"{drawn_of} conditions drawn, which are {look.count} displays"
-    )
     file = paradigm.reader.document.name
-    return f"{'' if file == f'{paradigm.name}.yaml' else f'{file}: '}{paradigm.name} is fine ({many}, {extent})"
+    return (
+        f"{'' if file == f'{paradigm.name}.yaml' else f'{file}: '}{paradigm.name} is fine ({many}, {looked_at} drawn)"
+    )
 
 
 def _problems_of_file(paradigm: Paradigm, kinds: dict[ResponseKind, None], deaf: str) -> Iterator[Problem]:
@@ -187,75 +178,58 @@ def _random_levels(
                 yield _SEEDS, {**combinations[0], name: level}, GENERATORS[0]
 
 
-class _Look:
-    """Looks at the displays of trials, each different one once: in pixels, in shapes and in words;
-    and at the words of their questions."""
+def _look_at(paradigm: Paradigm, trial: Trial, seen: set[Stimulus | ResponseKind]) -> bool:
+    """Draw what a trial shows, and put its questions, each once for the paradigm; false where that would be more than a
+    check should take.
 
-    def __init__(self, paradigm: Paradigm) -> None:
-        self._paradigm = paradigm
-        self._seen: set[Stimulus | ResponseKind] = set()
-        #: how many different displays have been drawn
-        self.count = 0
+    Parameters
+    ----------
+    seen : what was looked at before; grows
 
-    def at(self, trial: Trial) -> bool:
-        """Draw all displays of a trial; false where that would be more than a check should take.
-
-        Raises
-        ------
-        ParadigmError
-            for the first that cannot be drawn or said.
-        """
-        if self.count >= _MAX_DRAWN:
-            return False
-        for step in trial.steps:
-            for stimulus in _stimuli(step):
-                if stimulus not in self._seen:
-                    self._seen.add(stimulus)
-                    self.count += 1
-                    self._draw(trial, step, stimulus)
-            ask = step.percept.ask
-            if ask is not None and ask.kind not in self._seen:
-                self._seen.add(ask.kind)
-                self._say(trial, step, ask.kind)
-        return True
-
-    def _draw(self, trial: Trial, step: Step, stimulus: Stimulus) -> None:
-        what = ""
-        try:
-            scene = stimulus.scene()
-            what = f"the stimulus '{stimulus.name}' cannot be drawn"
-            drawn(scene)
-            picture(scene, _SHAPES_PX)
-            what = f"the stimulus '{stimulus.name}' cannot be described in words"
-            stimulus.words()
-        except Exception as error:  # whatever somebody's own stimulus raises
-            raise self._problem(trial, step, stimulus.name, what, error) from error
-
-    def _say(self, trial: Trial, step: Step, kind: ResponseKind) -> None:
-        try:
-            kind.surface()
-            kind.question()
-            kind.legend("words")
-            for language in self._paradigm.instructions:
-                kind.legend("participant", language)
-        except Exception as error:
-            raise self._problem(trial, step, kind.name, f"the question '{kind.name}' cannot be put", error) from error
-
-    def _problem(self, trial: Trial, step: Step, part: str, what: str, error: Exception) -> ParadigmError:
-        document = self._paradigm.reader.document
-        path = next(
-            _paths_to(self._paradigm.data.get("timeline"), ("timeline",), lambda key, value: key == part), ("timeline",)
-        )
-        why = str(error) if isinstance(error, SpanLabError) else f"{type(error).__name__}: {error}"
-        why = f"{what} ({why})" if what else why
-        levels = "".join(f"{name} = {level}, " for name, level in trial.levels.items())
-        return ParadigmError(
-            [document.problem(path, f"{why}, in step {step.index + 1} of a trial with {levels}seed {trial.seed}")]
-        )
+    Raises
+    ------
+    ParadigmError
+        for the first that cannot be drawn or said.
+    """
+    if len(seen) >= _MAX_LOOKED_AT:
+        return False
+    for step in trial.steps:
+        shown = [display.stimulus for percept in step.percepts for display in percept.displays]
+        asked = [] if step.percept.ask is None else [step.percept.ask.kind]
+        for part in (*shown, *asked):
+            if part not in seen:
+                seen.add(part)
+                try:
+                    _use(part, paradigm.instructions)
+                except Exception as error:  # whatever somebody's own stimulus raises
+                    raise _unusable(paradigm, trial, step, part.name, error) from error
+    return True
 
 
-def _stimuli(step: Step) -> Iterator[Stimulus]:
-    return (display.stimulus for percept in step.percepts for display in percept.displays)
+def _use(part: Stimulus | ResponseKind, languages: Iterable[str]) -> None:
+    """Show a stimulus, in pixels, shapes and words, or put a question."""
+    if isinstance(part, Stimulus):
+        scene = part.scene()
+        drawn(scene)
+        picture(scene, _SHAPES_PX)
+        part.words()
+        return
+    part.surface()
+    part.question()
+    part.legend("words")
+    for language in languages:
+        part.legend("participant", language)
+
+
+def _unusable(paradigm: Paradigm, trial: Trial, step: Step, part: str, error: Exception) -> ParadigmError:
+    timeline = paradigm.data.get("timeline")
+    path = next(_paths_to(timeline, ("timeline",), lambda key, value: key == part), ("timeline",))
+    why = str(error)
+    if not isinstance(error, SpanLabError):
+        why = f"'{part}' cannot be shown in pixels and in words ({type(error).__name__}: {error})"
+    levels = "".join(f"{name} = {level}, " for name, level in trial.levels.items())
+    at = f"in step {step.index + 1} of a trial with {levels}seed {trial.seed}"
+    return ParadigmError([paradigm.reader.document.problem(path, f"{why}, {at}")])
 
 
 def _refused_by_networks(paradigm: Paradigm, trial: Trial) -> str:

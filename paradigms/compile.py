@@ -23,29 +23,39 @@ from .paradigm import GENERATORS, Draw, Generator, Paradigm
 from .trial import Step, Trial
 
 
-def draw_all(
-    paradigm: Paradigm, levels: Mapping[str, Any], seed: int, generator: Generator, prescribed: Draws | None = None
+def drawn_names(
+    paradigm: Paradigm,
+    levels: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    generator: Generator = "corrected",
+    draws: Draws | None = None,
 ) -> dict[str, Any]:
-    """Everything that a trial is built from, by name: generator, factor levels and all draws, in the
-    order of the file.
+    """Everything that a trial is built from, by name: generator, factor levels and draws, in the order of the file.
 
     Parameters
     ----------
-    levels : of all factors (:func:`resolve_levels`)
-    prescribed : values to use instead of drawing them; None = everything is drawn
+    draws : values to use instead of drawing them, by name
 
     Raises
     ------
-    ParadigmError
-        when the file asks for the impossible.
     GivenDrawError
         when a given value is none that could have been drawn.
+    ParadigmError
+        when the file asks for the impossible.
+    SpanLabError
+        for wrong levels, seed or generator, and for draws that there are not.
     """
+    if generator not in GENERATORS:
+        raise SpanLabError(
+            f"the generator is {' or '.join(GENERATORS)}; found {show(generator)}{nearest(generator, GENERATORS)}"
+        )
+    resolved = resolve_levels(paradigm, levels, seed)
+    prescribed = given_draws(paradigm, draws or {})
     start_trial()
-    env = {"generator": generator, **levels}
-    root = trial_root(paradigm.name, seed, levels)
+    env = {"generator": generator, **resolved}
+    root = trial_root(paradigm.name, seed, resolved)
     for draw in paradigm.draws:
-        if prescribed is not None and draw.name in prescribed:
+        if draw.name in prescribed:
             env[draw.name] = _given(paradigm, draw, prescribed[draw.name], env)
         else:
             env[draw.name] = _drawn(paradigm, draw, root, env)
@@ -93,8 +103,10 @@ def resolve_levels(paradigm: Paradigm, levels: Mapping[str, Any] | None, seed: i
     Raises
     ------
     SpanLabError
-        for an unknown factor or level, or a crossed factor that is not given.
+        for a seed that is none, an unknown factor or level, or a crossed factor that is not given.
     """
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= _MAX_SEED:
+        raise SpanLabError(f"a seed is a whole number from 0 to {_MAX_SEED}; found {show(seed)}")
     chosen = dict(levels or {})
     for name, level in chosen.items():
         chosen[name] = paradigm.level(name, level)
@@ -133,9 +145,8 @@ def compile_trial(
     levels : a level for every crossed factor; random factors may be given or are drawn
     seed : 0 ... 2**63 - 1
     generator : ``corrected`` or ``published``
-    draws : values to use instead of drawing them, by name, for trials that come from elsewhere.
-        Every random draw must be among them; those that follow from others (expressions, lists,
-        arrangements) may be. Uniform durations still come from the seed.
+    draws : values to use instead of drawing them, by name, for trials that come from elsewhere; what is not among
+        them, and uniform durations, come from the seed.
 
     Raises
     ------
@@ -144,15 +155,14 @@ def compile_trial(
     ParadigmError
         when the file cannot be filled in for these levels; with file, line and key.
     """
-    resolved = _checked(paradigm, levels, seed, generator)
-    prescribed = None if draws is None else given_draws(paradigm, draws)
+    resolved = resolve_levels(paradigm, levels, seed)
     try:
-        env = draw_all(paradigm, resolved, seed, generator, prescribed)
+        env = drawn_names(paradigm, resolved, seed, generator, draws)
         sizes = {key: _size(paradigm, key, env, resolved) for key in ("set_size", "list_length")}
         steps = _unroll(paradigm, env, trial_root(paradigm.name, seed, resolved), {**resolved, **sizes})
     except ParadigmError as error:
         at = ", ".join(f"{name} = {level}" for name, level in resolved.items())
-        context = f" (with {at + ', ' if at else ''}seed {seed}{'' if prescribed is None else ', draws given'})"
+        context = f" (with {at + ', ' if at else ''}seed {seed}{'' if draws is None else ', draws given'})"
         raise ParadigmError(
             [Problem(problem.where, problem.key, problem.message + context) for problem in error.problems]
         ) from None
@@ -162,38 +172,23 @@ def compile_trial(
         generator=generator,
         levels=resolved,
         seed=seed,
-        trial_id=trial_id(paradigm.name, paradigm.version, generator, resolved, seed, prescribed),
+        trial_id=trial_id(paradigm.name, paradigm.version, generator, resolved, seed, draws),
         set_size=sizes["set_size"],
         list_length=sizes["list_length"],
         steps=steps,
     )
 
 
-def drawn_names(
+def drawn_values(
     paradigm: Paradigm,
     levels: Mapping[str, Any] | None = None,
     seed: int = 0,
     generator: Generator = "corrected",
     draws: Draws | None = None,
 ) -> dict[str, Any]:
-    """Return everything that a trial is built from, by name: generator, factor levels and draws. With
-    given draws, this is a look at them without building the steps.
-
-    Raises
-    ------
-    GivenDrawError, SpanLabError
-        as :func:`compile_trial`.
-    """
-    prescribed = None if draws is None else given_draws(paradigm, draws)
-    return draw_all(paradigm, _checked(paradigm, levels, seed, generator), seed, generator, prescribed)
-
-
-def drawn_values(
-    paradigm: Paradigm, levels: Mapping[str, Any] | None = None, seed: int = 0, generator: Generator = "corrected"
-) -> dict[str, Any]:
     """Return the random draws of a trial, by name. With them and the trial's levels,
     :func:`compile_trial` makes the same steps again."""
-    names = drawn_names(paradigm, levels, seed, generator)
+    names = drawn_names(paradigm, levels, seed, generator, draws)
     return {draw.name: names[draw.name] for draw in paradigm.draws if is_random(draw)}
 
 
@@ -216,17 +211,6 @@ def asking_steps(
         for step, names in paradigm.timeline.unroll(drawn_names(paradigm, levels, seed, generator))
         if step.ask is not None and step.ask.scored and phase in (None, step.phase)
     ]
-
-
-def _checked(paradigm: Paradigm, levels: Mapping[str, Any] | None, seed: int, generator: Generator) -> dict[str, Any]:
-    """All factor levels of a trial, after a look at its seed and generator."""
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= _MAX_SEED:
-        raise SpanLabError(f"a seed is a whole number from 0 to {_MAX_SEED}; found {show(seed)}")
-    if generator not in GENERATORS:
-        raise SpanLabError(
-            f"the generator is {' or '.join(GENERATORS)}; found {show(generator)}{nearest(generator, GENERATORS)}"
-        )
-    return resolve_levels(paradigm, levels, seed)
 
 
 def _unroll(paradigm: Paradigm, env: dict[str, Any], root: str, levels: Mapping[str, Any]) -> tuple[Step, ...]:
@@ -271,6 +255,10 @@ def _size(paradigm: Paradigm, key: str, env: Mapping[str, Any], levels: Mapping[
 DEFAULT_INTERVAL_MS = 1000.0
 
 
+#: how many trials a paradigm keeps; the largest sessions of people have fewer
+KEPT_TRIALS = 1024
+
+
 @dataclass(frozen=True, slots=True)
 class PlannedTrial:
     """A trial that is going to happen.
@@ -301,22 +289,18 @@ class PlannedTrial:
 
     def compile(self, paradigm: Paradigm, generator: Generator) -> Trial:
         """The trial itself; one that was compiled a while ago is not compiled again."""
-        key = (repr(dict(self.levels)), self.seed, generator)
-        return paradigm.compiled.get(
-            key, self.draws, lambda: compile_trial(paradigm, self.levels, self.seed, generator, self.draws)
-        )
+        key = (repr(dict(self.levels)), self.seed, generator, id(self.draws))
+        kept = paradigm.compiled
+        _, trial = kept.get(key) or (None, compile_trial(paradigm, self.levels, self.seed, generator, self.draws))
+        kept[key] = self.draws, trial  # keeps the draws alive, so that their id stays theirs
+        if len(kept) > KEPT_TRIALS:
+            kept.pop(next(iter(kept)), None)
+        return trial
 
 
 def one_of_each(plan: Sequence[PlannedTrial]) -> list[PlannedTrial]:
     """The first trial of each combination of levels, and all whose draws are given."""
-    levels_so_far: list[Mapping[str, Any]] = []
-    trials: list[PlannedTrial] = []
-    ids: set[int] = set()  # trials of one plan mostly share their levels
-    for planned in plan:
-        if planned.draws is None and (id(planned.levels) in ids or planned.levels in levels_so_far):
-            ids.add(id(planned.levels))
-            continue
-        ids.add(id(planned.levels))
-        levels_so_far.append(planned.levels)
-        trials.append(planned)
-    return trials
+    first: dict[Any, PlannedTrial] = {}
+    for number, planned in enumerate(plan):
+        first.setdefault(repr(dict(planned.levels)) if planned.draws is None else number, planned)
+    return [*first.values()]

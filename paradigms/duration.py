@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .compile import compile_trial
-from .design import PlannedTrial, plan_session, session_design
+from .compile import PlannedTrial
+from .design import plan_practice, plan_session, session_design
 from .paradigm import Generator, Paradigm
 from .trial import Step, Trial
 
@@ -93,28 +93,11 @@ def duration_of(paradigm: Paradigm, plan: Sequence[PlannedTrial], generator: Gen
     return total
 
 
-def practice_duration(paradigm: Paradigm, plan: Sequence[PlannedTrial]) -> Duration:
-    """The duration of one round of practice; nothing where there is none."""
-    practice = paradigm.practice
-    if practice is None or not plan:
-        return Duration()
-    combinations = [dict(levels) for levels in {tuple(planned.levels.items()): None for planned in plan}]
-    wished = [
-        {**levels, **{name: level for name, level in practice.factors.items() if name in levels}}
-        for levels in combinations[:12]
-    ]
-    several = sum(
-        (trial_duration(compile_trial(paradigm, levels, seed)) for seed, levels in enumerate(wished)), Duration()
-    )
-    interval = sum(planned.interval_ms for planned in plan) / len(plan) / 1000
-    return several * (practice.trials / len(wished)) + Duration(given_s=practice.trials * interval)
-
-
 def design_duration(paradigm: Paradigm, design: str | None = None) -> tuple[Duration, Duration]:
     """The duration of a session of one of the paradigm's designs (that of people when not given),
     and of one round of practice before it."""
     plan = plan_session(paradigm, 1, session_design(paradigm, design).unchosen)
-    return duration_of(paradigm, plan), practice_duration(paradigm, plan)
+    return duration_of(paradigm, plan), duration_of(paradigm, plan_practice(paradigm, 1))
 
 
 def trial_duration(trial: Trial) -> Duration:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from keyword import iskeyword
 from pathlib import Path
@@ -16,7 +14,7 @@ from ..core.errors import ParadigmError, Problem, SpanLabError
 from ..core.json_values import as_levels
 from ..core.registry import nearest
 from .identity import digest
-from .language.component_spec import COUNTERS, ComponentSpec, LevelText, Reader, read_component
+from .language.component_spec import COUNTERS, ComponentSpec, Reader, read_component
 from .language.diagnostics import in_order, listed, show
 from .language.expressions import FUNCTIONS, LITERALS, Template, is_expression, is_name
 from .language.limits import MAX_COMBINATIONS, MAX_DRAWS, is_whole
@@ -85,59 +83,14 @@ class Draw:
     value: Template | None
 
 
-#: how many trials a paradigm keeps; the largest sessions of people have fewer
-KEPT_TRIALS = 1024
-
-
-class CompiledTrials:
-    """The trials of one paradigm that were compiled last. They are immutable, so whoever asks gets
-    the same one.
-
-    It is left behind when its paradigm is copied, compared or sent to another process.
-
-    Parameters
-    ----------
-    keep : how many trials; the one that was not wanted for longest goes first
-    """
-
-    def __init__(self, keep: int = KEPT_TRIALS) -> None:
-        self._keep = keep
-        self._trials: OrderedDict[Hashable, tuple[Any, Trial]] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (CompiledTrials, (self._keep,))
-
-    def get(self, key: Hashable, draws: Any, make: Callable[[], Trial]) -> Trial:
-        """The trial, compiled if it is not there.
-
-        Parameters
-        ----------
-        key : what names the trial within its paradigm, but for given draws
-        draws : the draws that were given, or None; they must be the very object that was given
-            before
-        make : compiles it
-        """
-        key = (key, id(draws))
-        with self._lock:
-            if key in self._trials:
-                self._trials.move_to_end(key)
-                return self._trials[key][1]
-        trial = make()
-        with self._lock:
-            self._trials[key] = (draws, trial)  # keeps the draws alive, so that their id stays theirs
-            while len(self._trials) > self._keep:
-                self._trials.popitem(last=False)
-        return trial
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class Paradigm:
     """A paradigm, validated.
 
     ``hash`` covers the whole file (after ``extends``), so that a session knows whether its paradigm
     changed. ``data`` is the plain content of the file, from which the paradigm can be rebuilt
-    (:func:`paradigm_from_data`).
+    (:func:`paradigm_from_data`). ``compiled`` are the trials that were compiled last, each with the draws
+    that were given for it.
     """
 
     name: str
@@ -148,7 +101,7 @@ class Paradigm:
     factors: Mapping[str, Factor]
     draws: tuple[Draw, ...]
     timeline: Node
-    instructions: Mapping[str, LevelText]
+    instructions: Mapping[str, Template]
     translations: Mapping[str, Mapping[str, str]]
     family: str | None
     source: Source
@@ -156,10 +109,9 @@ class Paradigm:
     functions: tuple[str, ...]
     characteristics: tuple[str, ...]
     network: NetworkView | None
-    task: LevelText | None
+    task: Template | None
     practice: Practice | None
     example: Example | None
-    example_shows: Mapping[str, Template]
     questionnaire: bool
     quiz: Quiz | None
     triggers: Triggers | None
@@ -167,7 +119,7 @@ class Paradigm:
     set_size: Template | None
     list_length: Template | None
     reader: Reader = field(compare=False)
-    compiled: CompiledTrials = field(default_factory=CompiledTrials, compare=False)
+    compiled: dict[Hashable, tuple[Any, Trial]] = field(default_factory=dict, compare=False)
 
     @property
     def title(self) -> str:
@@ -238,14 +190,16 @@ class Paradigm:
     def instructions_in(self, language: str, levels: Mapping[str, Any], for_people: bool = False) -> str:
         """The instructions in a language, for the levels of a trial, as machines or people read
         them."""
-        return self.instructions[language].fill(self.reader, {**levels, FOR_PEOPLE: for_people})
+        template = self.instructions[language]
+        return str(self.reader.fill(template, ("instructions", language), {**levels, FOR_PEOPLE: for_people}))
 
     def network_view(self, levels: Mapping[str, Any]) -> NetworkView | None:
         """Return the network's view of trials with these levels; None if there is nothing for
         networks."""
         if self.network is None or self.task is None:
             return None
-        return self.network.model_copy(update={"task": self.task.fill(self.reader, levels)})
+        task = self.reader.fill(self.task, ("network", "task"), levels)
+        return self.network.model_copy(update={"task": task})
 
     def level(self, name: str, level: Any) -> Any:
         """The level as the file writes it (5 for 5.0), when it is one of the factor's.
@@ -347,22 +301,17 @@ def build_paradigm(document: Document) -> Paradigm:
     names = frozenset(variables)
     timeline = read_timeline(reader, data["timeline"], ("timeline",), names) if "timeline" in data else None
     sizes = {key: _read_size(reader, data, key, names) for key in ("set_size", "list_length")}
-    shown = data.get("example", {}).get("shows") if isinstance(data.get("example"), dict) else None
-    shows = {
-        text: reader.template(value, ("example", "shows", text), names | {"pictured"})
-        for text, value in (shown if isinstance(shown, dict) else {}).items()
-    }
     of_levels = frozenset(raw_factors)
     given_instructions = data.get("instructions")
     instructions = {
-        language: LevelText.read(reader, text, ("instructions", language), of_levels | {FOR_PEOPLE})
+        language: reader.template(text, ("instructions", language), of_levels | {FOR_PEOPLE})
         for language, text in (given_instructions.items() if isinstance(given_instructions, dict) else ())
         if isinstance(text, str)
     }
     task = None
     if isinstance(head, Head) and head.network is not None:
         named = head.network.task
-        task = LevelText.read(reader, f"{{{named}}}" if is_expression(named) else named, ("network", "task"), of_levels)
+        task = reader.template(f"{{{named}}}" if is_expression(named) else named, ("network", "task"), of_levels)
     if head is not None:
         asks = (
             [step.phase for step in timeline.steps() if step.ask is not None and step.ask.scored]
@@ -402,7 +351,6 @@ def build_paradigm(document: Document) -> Paradigm:
         task=task,
         practice=head.practice,
         example=head.example,
-        example_shows=shows,
         questionnaire=head.questionnaire,
         quiz=head.quiz,
         triggers=head.triggers,
@@ -478,7 +426,7 @@ def _check_designs(reader: Reader, head: Any, factors: Mapping[str, Any], asking
             levels((*path, "adaptive", key), {stair.factor: stair.start})
         if isinstance(design, SessionDesign):
             _check_balance(reader, path, design, factors, asking)
-        for key in ("blocked_by", "per", "hold_out"):
+        for key in ("blocked_by", "hold_out"):
             chosen = getattr(design, key, [])
             for factor in [chosen] if isinstance(chosen, str) else chosen:
                 if factor not in factors:

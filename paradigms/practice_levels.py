@@ -13,6 +13,7 @@ from typing import Any
 
 from .compile import PlannedTrial
 from .design import combinations_of
+from .language.limits import is_number
 from .language.schema import SessionDesign
 from .paradigm import Paradigm, same_level
 
@@ -43,8 +44,8 @@ class LevelsInUse:
         wish = self.paradigm.level(factor, wish)
         if factor not in self.chosen or same_level(wish, self.chosen[factor]) is not None:
             return wish
-        numbers = [level for level in self.chosen[factor] if _is_number(level)]
-        if not numbers or not _is_number(wish):
+        numbers = [level for level in self.chosen[factor] if is_number(level)]
+        if not numbers or not is_number(wish):
             return None
         return min((level for level in numbers if level >= wish), default=max(numbers))
 
@@ -118,7 +119,3 @@ def _different(combinations: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         if combination not in different:
             different.append(combination)
     return different
-
-
-def _is_number(level: Any) -> bool:
-    return isinstance(level, (int, float)) and not isinstance(level, bool)

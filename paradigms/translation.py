@@ -83,12 +83,20 @@ def _file(document: Document, path: YamlPath) -> str:
     return document.where(path).rpartition(":")[0]
 
 
-def _texts(part: Any) -> Iterator[str]:
-    """The texts that are written out in a timeline."""
+def _mappings(part: Any) -> Iterator[dict[str, Any]]:
+    """Everything in a timeline that has keys."""
     if isinstance(part, list):
         for inner in part:
-            yield from _texts(inner)
+            yield from _mappings(inner)
     elif isinstance(part, dict):
+        yield part
+        for inner in part.values():
+            yield from _mappings(inner)
+
+
+def _texts(timeline: Any) -> Iterator[str]:
+    """The texts that are written out in a timeline."""
+    for part in _mappings(timeline):
         shown = part.get("text")
         text = shown.get("text") if isinstance(shown, dict) else shown
         if isinstance(text, str) and not varies(text):
@@ -96,22 +104,15 @@ def _texts(part: Any) -> Iterator[str]:
         rating = part.get("rating")
         if isinstance(rating, dict) and isinstance(labels := rating.get("labels"), dict):
             yield from (label for label in labels.values() if isinstance(label, str) and not varies(label))
-        for inner in part.values():
-            yield from _texts(inner)
 
 
-def _answers(part: Any) -> Iterator[str]:
+def _answers(timeline: Any) -> Iterator[str]:
     """The words to answer with that are written out in a timeline. Those that are seen at places
     are to be remembered, and stay as they are."""
-    if isinstance(part, list):
-        for inner in part:
-            yield from _answers(inner)
-    elif isinstance(part, dict):
+    for part in _mappings(timeline):
         choice = part.get("choice")
         if isinstance(choice, dict) and "layout" not in choice and isinstance(choice.get("options"), list):
             yield from (option for option in choice["options"] if isinstance(option, str))
-        for inner in part.values():
-            yield from _answers(inner)
 
 
 def illegible(
@@ -166,15 +167,10 @@ def missing_texts(data: Mapping[str, Any], language: str) -> list[str]:
     return lacking
 
 
-def _prompts(part: Any) -> Iterator[Mapping[str, Any]]:
+def _prompts(timeline: Any) -> Iterator[Mapping[str, Any]]:
     """Return the wordings of a timeline's questions and the reasons for right answers, by language."""
-    if isinstance(part, list):
-        for one in part:
-            yield from _prompts(one)
-    elif isinstance(part, dict):
+    for part in _mappings(timeline):
         yield from (part[key] for key in ("prompt", "why") if isinstance(part.get(key), dict))
-        for one in part.values():
-            yield from _prompts(one)
 
 
 def untranslated(data: Mapping[str, Any], kinds: Iterable[ResponseKind], languages: Iterable[str]) -> list[str]:

@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -21,9 +22,9 @@ from ..core.errors import Problem, SpanLabError
 from ..core.json_values import STRICT_JSON, grouped
 from ..core.registry import StrictModel
 from .compile import PlannedTrial
-from .given import given_draws
+from .given import given_draws, is_random
 from .identity import stream, trial_seed
-from .language.diagnostics import show, validated
+from .language.diagnostics import listed, show, validated
 from .language.limits import MAX_SESSION_TRIALS
 from .paradigm import Generator, Paradigm, load_paradigm
 
@@ -81,6 +82,10 @@ def given_trial(paradigm: Paradigm, name: str, levels: Mapping[str, Any], draws:
     for factor in paradigm.factors:
         if factor not in by_factor:
             raise SpanLabError(f"the level of '{factor}' is missing")
+    needed = [draw.name for draw in paradigm.draws if is_random(draw)]
+    for draw in needed:
+        if draw not in draws:
+            raise SpanLabError(f"{paradigm.name}: the draw '{draw}' is missing; a trial has all of {listed(needed)}")
     return GivenTrial(name, {factor: by_factor[factor] for factor in paradigm.factors}, given_draws(paradigm, draws))
 
 
@@ -98,30 +103,25 @@ def write_trials(
     SpanLabError
         when it cannot be written, or there are no trials.
     """
-    body = path.with_name(f".{path.name}.body")
     many = 0
-    with whole_file(path) as file:
-        try:
-            with body.open("w+", encoding="utf-8", newline="\n") as lines:
-                for trial in trials:
-                    many += 1
-                    lines.write(_line(asdict(trial)))
-                if not many:
-                    raise SpanLabError(f"there are no trials to write to {path}")
-                header = TrialsHeader(
-                    format=FORMAT,
-                    version=VERSION,
-                    paradigm=paradigm.name,
-                    paradigm_version=paradigm.version,
-                    source=source if isinstance(source, str) else dict(source),
-                    generator=generator,
-                    trials=many,
-                )
-                file.write(_line(header.model_dump()))
-                lines.seek(0)
-                shutil.copyfileobj(lines, file, 2**20)
-        finally:
-            body.unlink(missing_ok=True)
+    with whole_file(path) as file, TemporaryFile("w+", encoding="utf-8", newline="\n") as lines:
+        for trial in trials:
+            many += 1
+            lines.write(_line(asdict(trial)))
+        if not many:
+            raise SpanLabError(f"there are no trials to write to {path}")
+        header = TrialsHeader(
+            format=FORMAT,
+            version=VERSION,
+            paradigm=paradigm.name,
+            paradigm_version=paradigm.version,
+            source=source if isinstance(source, str) else dict(source),
+            generator=generator,
+            trials=many,
+        )
+        file.write(_line(header.model_dump()))
+        lines.seek(0)
+        shutil.copyfileobj(lines, file, 2**20)
     return many
 
 

@@ -13,10 +13,10 @@ import hashlib
 import io
 import math
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -47,84 +47,36 @@ def read_file(path: Path, words: Iterable[str], dimensions: int) -> tuple[dict[s
     """
     needed = {word.encode("utf-8"): word for word in words}
     try:
-        with path.open("rb") as file:
-            hashed = _Hashed(file)
-            buffered = io.BufferedReader(hashed, _CHUNK)
-            begins = buffered.peek(4)[:4]
+        with io.BufferedReader(io.FileIO(path), _CHUNK) as file:
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+            file.seek(0)
+            begins = file.peek()[:4]
             if begins.startswith(b"PK\x03\x04"):
                 raise _MalformedError("it is a zip archive; unpack it first")
-            content = gzip.GzipFile(fileobj=buffered) if begins.startswith(b"\x1f\x8b") else buffered
-            table = _vectors(_Bytes(content.read), needed, dimensions)
-            while buffered.read(_CHUNK):
-                pass  # the hash is that of the whole file
+            packed = begins.startswith(b"\x1f\x8b")
+            unpacked = cast(Any, gzip.GzipFile(fileobj=file))
+            content = io.BufferedReader(unpacked, _CHUNK) if packed else file
+            return _vectors(content, needed, dimensions), sha256
     except (_MalformedError, gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise SpanLabError(
             f"{path} is not a file of word vectors that can be read (word2vec or GloVe): {error}"
         ) from None
     except OSError as error:
         raise SpanLabError(f"cannot read the word vectors {path}: {error.strerror or error}") from None
-    return table, hashed.sha256.hexdigest()
 
 
-class _Hashed(io.RawIOBase):
-    """A file whose hash is made while it is read."""
-
-    def __init__(self, file: Any) -> None:
-        self._file = file
-        self.sha256 = hashlib.sha256()
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        many = self._file.readinto(buffer)
-        self.sha256.update(memoryview(buffer)[:many])
-        return many
-
-
-class _Bytes:
-    """Bytes that are taken one piece after another."""
-
-    def __init__(self, read: Callable[[int], bytes]) -> None:
-        self._read = read
-        self._buffer, self._at = b"", 0
-
-    def peek(self, many: int) -> bytes:
-        """The next ``many`` bytes, or as many as there are; they are not taken."""
-        while len(self._buffer) - self._at < many:
-            more = self._read(_CHUNK)
-            if not more:
-                break
-            self._buffer, self._at = self._buffer[self._at :] + more, 0
-        return self._buffer[self._at : self._at + many]
-
-    def take(self, many: int) -> bytes:
-        """The next ``many`` bytes, or as many as there are."""
-        content = self.peek(many)
-        self._at += len(content)
-        return content
-
-    def until(self, mark: bytes, most: int) -> bytes:
-        """Up to and with the next ``mark``; where there is none within ``most`` bytes, these (fewer
-        at the end)."""
-        at = self._buffer.find(mark, self._at, self._at + most) - self._at
-        if at < 0:
-            at = self.peek(most).find(mark)
-        return self.take(most if at < 0 else at + 1)
-
-
-def _vectors(content: _Bytes, needed: dict[bytes, str], dimensions: int) -> dict[str, np.ndarray]:
-    first = content.peek(_LONGEST_LINE).split(b"\n", 1)[0].split()
+def _vectors(content: io.BufferedReader[Any], needed: dict[bytes, str], dimensions: int) -> dict[str, np.ndarray]:
+    first = content.peek()[:_LONGEST_LINE].split(b"\n", 1)[0].split()
     if not first:
         raise _MalformedError("it is empty, or begins with an empty line")
     if len(first) == 2 and all(part.isdigit() for part in first):
         entries, numbers = (int(part) for part in first)
         _check_dimensions(numbers, dimensions)
-        content.until(b"\n", _LONGEST_LINE)
+        content.readline(_LONGEST_LINE)
         # Raw numbers hold bytes that no text has.
         if any(
             byte < 32 and byte not in b"\t\r\n"
-            for byte in content.peek(_LONGEST_WORD).partition(b" ")[2][: 4 * dimensions]
+            for byte in content.peek()[:_LONGEST_WORD].partition(b" ")[2][: 4 * dimensions]
         ):
             return _binary(content, needed, entries, dimensions)
         return _text(content, needed, dimensions, entries)
@@ -141,13 +93,15 @@ def _check_dimensions(length: int, dimensions: int) -> None:
         raise _MalformedError(f"its vectors have {length} numbers, and networks here read vectors of {dimensions}")
 
 
-def _text(content: _Bytes, needed: dict[bytes, str], dimensions: int, entries: int | None) -> dict[str, np.ndarray]:
+def _text(
+    content: io.BufferedReader[Any], needed: dict[bytes, str], dimensions: int, entries: int | None
+) -> dict[str, np.ndarray]:
     """Lines of a word and its numbers. Words may hold spaces (some GloVe files have such), the last
     numbers count."""
     table: dict[str, np.ndarray] = {}
     header = entries is not None
     number = 0
-    while line := content.until(b"\n", _LONGEST_LINE):
+    while line := content.readline(_LONGEST_LINE):
         number += 1
         at = f"line {number + header}"
         if len(line) == _LONGEST_LINE:
@@ -171,19 +125,23 @@ def _text(content: _Bytes, needed: dict[bytes, str], dimensions: int, entries: i
     return table
 
 
-def _binary(content: _Bytes, needed: dict[bytes, str], entries: int, dimensions: int) -> dict[str, np.ndarray]:
+def _binary(
+    content: io.BufferedReader[Any], needed: dict[bytes, str], entries: int, dimensions: int
+) -> dict[str, np.ndarray]:
     """Words, each with a space and its numbers in four bytes each, perhaps with a line break before
     the next."""
     table: dict[str, np.ndarray] = {}
     for entry in range(1, entries + 1):
-        word_bytes = content.until(b" ", _LONGEST_WORD)
-        numbers = content.take(4 * dimensions)
+        word_bytes = b""
+        while not word_bytes.endswith(b" ") and len(word_bytes) < _LONGEST_WORD and (byte := content.read(1)):
+            word_bytes += byte
+        numbers = content.read(4 * dimensions)
         if len(numbers) < 4 * dimensions or not word_bytes.endswith(b" "):
             raise _MalformedError(f"it says that it holds {entries} words, and ends or is damaged in number {entry}")
         word = needed.get(word_bytes[:-1].lstrip(b"\n"))
         if word is not None and word not in table:
             table[word] = _finite(np.frombuffer(numbers, "<f4"), f"word {entry} ('{word}')")
-    if content.take(_LONGEST_WORD).strip():
+    if content.read(_LONGEST_WORD).strip():
         raise _MalformedError(f"it says that it holds {entries} words, and goes on after them")
     return table
 

@@ -3,29 +3,25 @@ content."""
 
 from __future__ import annotations
 
-import hashlib
 import io
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from typing_extensions import override
 
 from ..core.errors import SpanLabError
-from .own_files import HASH, FileFacts, content_of, read_content, remember
+from .own_files import FileFacts, content_of
 
 if TYPE_CHECKING:
     from PIL import Image
 
 _FORMATS = ("PNG", "JPEG", "BMP", "GIF", "WEBP")
-#: the largest file, in bytes, and the longest side of an image, in pixels
-MAX_BYTES, MAX_SIDE = 20_000_000, 4096
+#: the longest side of an image, in pixels
+MAX_SIDE = 4096
 #: how pixels may be kept in a file; others (CMYK, 16 bits) would be turned into other colours
 _MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA")
-#: hashes of contents that were looked at
-_LOOKED_AT: dict[str, ImageFacts] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,46 +37,15 @@ class ImageFacts(FileFacts):
     nouns: ClassVar[str] = "images"
     suffixes: ClassVar[Sequence[str]] = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp")
     instance: ClassVar[str] = "faces/01.png"
+    most_bytes: ClassVar[int] = 20_000_000
 
     width: int
     height: int
 
+    @staticmethod
     @override
-    def to_record(self) -> dict[str, Any]:
-        """As a paradigm keeps it."""
-        return asdict(self)
-
-    @classmethod
-    @override
-    def recorded(cls, value: Any) -> ImageFacts | None:
-        """The facts that a record holds; None when it holds something else."""
-        if not isinstance(value, Mapping) or set(value) != {"sha256", "width", "height"}:
-            return None
-        sides = value["width"], value["height"]
-        if not all(
-            isinstance(side, int) and not isinstance(side, bool) and 1 <= side <= MAX_SIDE for side in sides
-        ) or not HASH.fullmatch(str(value["sha256"])):
-            return None
-        return cls(str(value["sha256"]), *sides)
-
-    @classmethod
-    @override
-    def read(cls, path: Path) -> ImageFacts:
-        """Look at an image file, and remember where it lies.
-
-        Raises
-        ------
-        ValueError
-            when it cannot be shown as it is: missing, broken, too large, moving, or of colours that
-            would change.
-        """
-        content = read_content(path, cls, MAX_BYTES)
-        sha256 = hashlib.sha256(content).hexdigest()
-        if sha256 not in _LOOKED_AT:
-            opened = _opened(content)
-            _LOOKED_AT[sha256] = cls(sha256, *opened.size)
-        remember(sha256, path)
-        return _LOOKED_AT[sha256]
+    def measured(content: bytes) -> tuple[int, ...]:
+        return _opened(content).size
 
 
 def _opened(content: bytes) -> Image.Image:

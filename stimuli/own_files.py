@@ -10,14 +10,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path, PurePosixPath
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 from ..core.errors import SpanLabError
 from ..core.registry import nearest
-
-HASH = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +34,20 @@ class FileFacts:
     #: how the names of such files end, and one of them as an example
     suffixes: ClassVar[Sequence[str]]
     instance: ClassVar[str]
+    #: the largest file, in bytes
+    most_bytes: ClassVar[int]
 
     sha256: str
 
     def to_record(self) -> dict[str, Any]:
         """As a paradigm keeps it."""
-        raise NotImplementedError
+        return asdict(self)
 
     @classmethod
     def recorded(cls, value: Any) -> Self | None:
-        """The facts that a record holds; None when it holds something else."""
-        raise NotImplementedError
+        """The facts that a paradigm keeps; None where somebody has written something else."""
+        names = {field.name for field in fields(cls)}
+        return cls(**value) if isinstance(value, Mapping) and set(cast("Mapping[str, Any]", value)) == names else None
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -57,9 +58,27 @@ class FileFacts:
         ValueError
             when it cannot be used as it is.
         """
+        content = _read_content(path, cls)
+        sha256 = hashlib.sha256(content).hexdigest()
+        if (cls, sha256) not in _LOOKED_AT:
+            _LOOKED_AT[cls, sha256] = cls(sha256, *cls.measured(content))
+        remember(sha256, path)
+        return cast(Self, _LOOKED_AT[cls, sha256])
+
+    @staticmethod
+    def measured(content: bytes) -> tuple[int, ...]:
+        """The facts besides the hash.
+
+        Raises
+        ------
+        ValueError
+            when a file with this content cannot be used as it is.
+        """
         raise NotImplementedError
 
 
+#: contents that were looked at, by their hash
+_LOOKED_AT: dict[tuple[type[FileFacts], str], FileFacts] = {}
 _Facts = TypeVar("_Facts", bound=FileFacts)
 #: The files of a paradigm, by name.
 Files = Mapping[str, FileFacts]
@@ -125,7 +144,7 @@ def remember(sha256: str, path: Path) -> None:
     _PLACES.setdefault(sha256, {})[path] = None
 
 
-def read_content(path: Path, kind: type[FileFacts], most_bytes: int) -> bytes:
+def _read_content(path: Path, kind: type[FileFacts]) -> bytes:
     """The content of a file.
 
     Raises
@@ -134,10 +153,10 @@ def read_content(path: Path, kind: type[FileFacts], most_bytes: int) -> bytes:
         when it is missing, or too large.
     """
     try:
-        if (size := path.stat().st_size) > most_bytes:
+        if (size := path.stat().st_size) > kind.most_bytes:
             raise ValueError(
-                f"the file has {size / 1e6:.1f} MB; {kind.nouns} have at most {most_bytes // 1_000_000} MB: save it"
-                " smaller"
+                f"the file has {size / 1e6:.1f} MB; {kind.nouns} have at most {kind.most_bytes // 1_000_000} MB: save"
+                " it smaller"
             )
         return path.read_bytes()
     except OSError as error:

@@ -3,23 +3,21 @@ hash of its content."""
 
 from __future__ import annotations
 
-import hashlib
 import io
 import wave
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from typing_extensions import override
 
 from ..core.errors import SpanLabError
-from .own_files import HASH, FileFacts, content_of, read_content, remember
+from .own_files import FileFacts, content_of
 
-#: the largest file (bytes), and the longest sound (s)
-MAX_BYTES, MAX_SECONDS = 50_000_000, 600
+#: the longest sound (s)
+MAX_SECONDS = 600
 #: sample rates (Hz) that sound devices can play, or sounds can be converted from
 RATES_HZ = (8_000, 192_000)
 #: how samples may be kept; what others (ADPCM, MP3) give depends on who decodes them, or begins
@@ -28,8 +26,6 @@ _FORMATS = ("WAV", "WAVEX", "FLAC", "OGG")
 _SAMPLES = ("PCM_U8", "PCM_S8", "PCM_16", "PCM_24", "PCM_32", "FLOAT", "DOUBLE", "VORBIS")
 #: the length of a RIFF file as its head says it, where the program that wrote it did not know
 _UNKNOWN_LENGTHS = (0, 0xFFFFFFFF)
-#: hashes of contents that were looked at
-_LOOKED_AT: dict[str, SoundFacts] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +43,7 @@ class SoundFacts(FileFacts):
     nouns: ClassVar[str] = "sounds"
     suffixes: ClassVar[Sequence[str]] = (".wav", ".flac", ".ogg")
     instance: ClassVar[str] = "tones/01.wav"
+    most_bytes: ClassVar[int] = 50_000_000
 
     frames: int
     rate_hz: int
@@ -57,50 +54,11 @@ class SoundFacts(FileFacts):
         """The duration of the sound."""
         return self.frames * 1000 / self.rate_hz
 
+    @staticmethod
     @override
-    def to_record(self) -> dict[str, Any]:
-        """As a paradigm keeps it."""
-        return asdict(self)
-
-    @classmethod
-    @override
-    def recorded(cls, value: Any) -> SoundFacts | None:
-        """The facts that a record holds; None when it holds something else."""
-        if not isinstance(value, Mapping) or set(value) != {"sha256", "frames", "rate_hz", "channels"}:
-            return None
-        numbers = value["frames"], value["rate_hz"], value["channels"]
-        if not all(
-            isinstance(number, int) and not isinstance(number, bool) for number in numbers
-        ) or not HASH.fullmatch(str(value["sha256"])):
-            return None
-        frames, rate_hz, channels = numbers
-        if (
-            frames < 1
-            or not RATES_HZ[0] <= rate_hz <= RATES_HZ[1]
-            or channels not in (1, 2)
-            or frames > MAX_SECONDS * rate_hz
-        ):
-            return None
-        return cls(str(value["sha256"]), frames, rate_hz, channels)
-
-    @classmethod
-    @override
-    def read(cls, path: Path) -> SoundFacts:
-        """Look at a sound file, and remember where it lies.
-
-        Raises
-        ------
-        ValueError
-            when it cannot be played as it is: missing, broken, empty, too long, or in a format that
-            not everybody would play alike.
-        """
-        content = read_content(path, cls, MAX_BYTES)
-        sha256 = hashlib.sha256(content).hexdigest()
-        if sha256 not in _LOOKED_AT:
-            samples, rate_hz = _decoded(content)
-            _LOOKED_AT[sha256] = cls(sha256, samples.shape[0], rate_hz, samples.shape[1])
-        remember(sha256, path)
-        return _LOOKED_AT[sha256]
+    def measured(content: bytes) -> tuple[int, ...]:
+        samples, rate_hz = _decoded(content)
+        return samples.shape[0], rate_hz, samples.shape[1]
 
 
 def _decoded(content: bytes) -> tuple[np.ndarray, int]:

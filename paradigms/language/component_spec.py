@@ -8,9 +8,7 @@ and filled by the same reader.
 from __future__ import annotations
 
 import marshal
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -19,54 +17,9 @@ from ...core.errors import MAX_PROBLEMS, ParadigmError, Problem
 from ...core.registry import Component, Registry, nearest
 from ...stimuli.own_files import Files
 from .diagnostics import in_order, listed, sentences, show
-from .expressions import Environment, ExpressionError, Template
+from .expressions import BRACED, Environment, ExpressionError, Template
 from .limits import LimitError, spend
 from .yaml_source import Document, YamlPath
-
-_PLACE = re.compile(r"\{=(.*?)\}", re.DOTALL)
-_GAP = re.compile(r"\{(\w+)\}")
-
-
-@dataclass(frozen=True, slots=True)
-class LevelText:
-    """A text with gaps that factor levels fill, such as ``the letter {=n} back``."""
-
-    path: YamlPath
-    parts: tuple[str | Template, ...]
-
-    @classmethod
-    def read(cls, reader: Reader, text: str, path: YamlPath, variables: frozenset[str]) -> LevelText:
-        """Read a text; wrong expressions are reported. ``variables`` are the names of the factors."""
-        pieces = _PLACE.split(text)
-        return cls(
-            path,
-            tuple(
-                piece if number % 2 == 0 else reader.template(f"={piece}", path, variables)
-                for number, piece in enumerate(pieces)
-            ),
-        )
-
-    def fill(self, reader: Reader, levels: Mapping[str, Any]) -> str:
-        """The text for these levels.
-
-        Raises
-        ------
-        ParadigmError
-            when an expression fails, or gives no number or word.
-        """
-        return "".join(part if isinstance(part, str) else self._written(reader, part, levels) for part in self.parts)
-
-    def _written(self, reader: Reader, part: Template, levels: Mapping[str, Any]) -> str:
-        value = reader.fill(part, self.path, levels)
-        if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-            raise ParadigmError(
-                [
-                    reader.document.problem(
-                        self.path, f"expected a number or a word within the text; found {show(value)}"
-                    )
-                ]
-            )
-        return str(value)
 
 
 def filled(text: str, levels: Mapping[str, Any], where: str) -> str:
@@ -85,10 +38,10 @@ def filled(text: str, levels: Mapping[str, Any], where: str) -> str:
     """
     problems: list[Problem] = []
     reader = Reader(Document({}, {}, where), problems)
-    read = LevelText.read(reader, text, (), frozenset(levels))
+    template = reader.template(text, (), levels)
     if problems:
         raise ParadigmError(problems)
-    return read.fill(reader, levels)
+    return str(reader.fill(template, (), levels))
 
 
 C = TypeVar("C", bound=Component)
@@ -150,9 +103,9 @@ class Reader:
         }
         return (names & self.factors) | counts
 
-    def template(self, value: Any, path: YamlPath, variables: Iterable[str]) -> Template:
-        """A value with expressions inside."""
-        return Template(value, self.reporter(path), variables)
+    def template(self, value: Any, path: YamlPath, variables: Iterable[str], gaps: Iterable[str] = ()) -> Template:
+        """A value with expressions inside; ``gaps`` are names in braces that somebody else fills."""
+        return Template(value, self.reporter(path), variables, gaps)
 
     def fill(self, template: Template, path: YamlPath, env: Environment) -> Any:
         """Fill a template in; what goes wrong is reported with its line."""
@@ -189,14 +142,13 @@ class QuestionText:
     Parameters
     ----------
     texts : by language
+    path : where they stand
     counts : whether one of them says the how-manieth it is
     """
 
-    def __init__(self, reader: Reader, texts: dict[str, LevelText], counts: bool) -> None:
-        self._reader, self._texts, self.counts = reader, texts, counts
-        self._constant: tuple[tuple[str, str], ...] | None = None
-        if all(isinstance(part, str) for text in texts.values() for part in text.parts):
-            self._constant = self._filled({})
+    def __init__(self, reader: Reader, texts: Template, path: YamlPath, counts: bool) -> None:
+        self._reader, self._texts, self._path, self.counts = reader, texts, path, counts
+        self._constant = self._filled({}) if texts.constant else None
 
     @classmethod
     def read(
@@ -226,7 +178,7 @@ class QuestionText:
             return None
         counts = False
         for language, text in texts.items():
-            for gap in _GAP.findall(_PLACE.sub("", text)):
+            for gap in BRACED.findall(text):
                 counts |= gap in ("ordinal", "position")
                 if gap not in gaps:
                     reader.report(
@@ -238,12 +190,7 @@ class QuestionText:
             reader.report(
                 path, "{ordinal} and {position} count the rounds of a loop ('for' or 'repeat'), and the step is in none"
             )
-        names = frozenset(variables)
-        return cls(
-            reader,
-            {language: LevelText.read(reader, text, (*path, language), names) for language, text in texts.items()},
-            counts,
-        )
+        return cls(reader, reader.template(texts, path, variables, gaps), path, counts)
 
     def fill(self, env: Environment) -> tuple[tuple[str, str], ...]:
         """The texts for one step of a trial, by language.
@@ -256,9 +203,8 @@ class QuestionText:
         return self._filled(env) if self._constant is None else self._constant
 
     def _filled(self, env: Environment) -> tuple[tuple[str, str], ...]:
-        return tuple(
-            (language, " ".join(text.fill(self._reader, env).split())) for language, text in self._texts.items()
-        )
+        texts = self._reader.fill(self._texts, self._path, env)
+        return tuple((language, " ".join(str(text).split())) for language, text in texts.items())
 
 
 class ComponentSpec(Generic[C]):

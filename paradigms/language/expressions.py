@@ -33,7 +33,7 @@ _MOST_NAMES = 20
 LITERALS: Mapping[str, Any] = {"null": None, "true": True, "false": False}
 #: an expression within a text, and a name in braces that may have been meant as one
 _WITHIN = re.compile(r"\{=(.*?)\}", re.DOTALL)
-_BRACED = re.compile(r"\{(\w+)\}")
+BRACED = re.compile(r"\{(\w+)\}")
 #: of all loops of one list together
 MAX_TURNS = 10_000
 
@@ -120,20 +120,9 @@ def _list(tree: ast.List | ast.Tuple) -> Value:
 
 def _dict(tree: ast.Dict) -> Value:
     pairs = [
-        (None if key is None else meaning(key), meaning(value))
-        for key, value in zip(tree.keys, tree.values, strict=True)
+        (meaning(key), meaning(value)) for key, value in zip(tree.keys, tree.values, strict=True) if key is not None
     ]
-
-    def build(env: Environment) -> dict[Any, Any]:
-        built: dict[Any, Any] = {}
-        for key, value in pairs:
-            if key is None:  # {**others}
-                built.update(value(env))
-            else:
-                built[key(env)] = value(env)
-        return _weighed(built)
-
-    return build
+    return lambda env: _weighed({key(env): value(env) for key, value in pairs})
 
 
 def _one_sided(tree: ast.UnaryOp) -> Value:
@@ -367,7 +356,7 @@ def _tree(text: str) -> ast.Expression:
 
 _SYNTAX = """
     Expression Constant Name Load Store Attribute Subscript Slice List Tuple Dict ListComp comprehension IfExp Call
-    BoolOp And Or UnaryOp Not USub UAdd BinOp Add Sub Mult Div FloorDiv Mod Pow Compare Eq NotEq Lt LtE Gt GtE In NotIn Is IsNot
+    BoolOp And Or UnaryOp Not USub UAdd BinOp Add Sub Mult Div FloorDiv Mod Compare Eq NotEq Lt LtE Gt GtE In NotIn Is IsNot
 """  # noqa: E501
 _ALLOWED = tuple(getattr(ast, name) for name in _SYNTAX.split())
 
@@ -386,6 +375,8 @@ def _refuse_unknown_syntax(tree: ast.AST, text: str) -> None:
                 # versions.
                 if isinstance(test, (ast.Is, ast.IsNot)) and not _is_literal(other):
                     raise ExpressionError(f"'={text}': 'is' takes None, True or False; compare with ==")
+        if isinstance(node, ast.Dict) and None in node.keys:
+            raise ExpressionError(f"'={text}': ** is not part of the expression language")
         if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
             raise ExpressionError(f"'={text}': no field begins with an underscore")
         if isinstance(node, ast.Call):
@@ -430,13 +421,19 @@ class Template:
     report : called with (path below this value, message) for every expression that cannot be read,
         or that uses a name not in ``variables``
     variables : the names that exist where the value stands; None skips that check
+    gaps : names in braces that somebody else fills
     """
 
-    __slots__ = ("_fill", "_values", "constant")
+    __slots__ = ("_fill", "_gaps", "_values", "constant")
 
     def __init__(
-        self, value: Any, report: Callable[[tuple[str | int, ...], str], None], variables: Iterable[str] | None = None
+        self,
+        value: Any,
+        report: Callable[[tuple[str | int, ...], str], None],
+        variables: Iterable[str] | None = None,
+        gaps: Iterable[str] = (),
     ) -> None:
+        self._gaps = frozenset(gaps)
         names = None if variables is None else frozenset(variables)
         self._values = 0
         self._fill = self._build(value, (), report, names)
@@ -477,8 +474,8 @@ class Template:
         self, value: str, path: tuple[str | int, ...], report: Any, variables: frozenset[str] | None
     ) -> Callable[[Environment], Any] | None:
         """A text with expressions inside, such as ``{=n}-back``; nothing where there are none."""
-        for name in _BRACED.findall(value):
-            if name in (variables or ()):
+        for name in BRACED.findall(value):
+            if name in (variables or ()) and name not in self._gaps:
                 report(path, f"'{value}' would be shown as it stands: write {{={name}}} for the value of '{name}'")
         pieces = _WITHIN.split(value)
         if len(pieces) == 1:
@@ -567,22 +564,10 @@ def _distinct(values: list[Any]) -> list[Any]:
     return [value for n, value in enumerate(values) if value not in values[:n]]
 
 
-def _flatten(values: list[Any]) -> list[Any]:
-    return [
-        element for value in _listed(values, "flatten") for element in (value if isinstance(value, list) else [value])
-    ]
-
-
 def _len(value: Any) -> int:
     if not isinstance(value, (list, str, Mapping)):
         raise ExpressionError(f"len counts lists and text; this is {kind_of(value)}")
     return len(value)
-
-
-def _abs(number: float) -> float:
-    if not isinstance(number, (int, float)):
-        raise ExpressionError(f"abs takes a number; this is {kind_of(number)}")
-    return abs(number)
 
 
 def _str(value: Any) -> str:
@@ -598,12 +583,6 @@ def _sum(values: list[Any]) -> Any:
         if not isinstance(value, (int, float)):
             raise ExpressionError(f"sum adds numbers; found {kind_of(value)}")
     return sum(values)
-
-
-def _round(number: float, digits: int = 0) -> float:
-    if not isinstance(number, (int, float)) or not isinstance(digits, int) or abs(digits) > 30:
-        raise ExpressionError("round takes a number, and perhaps a number of digits")
-    return round(number, digits) if digits else round(number)
 
 
 def _listed(value: Any, function: str) -> list[Any]:
@@ -636,26 +615,17 @@ def _sorted(values: list[Any]) -> list[Any]:
 
 #: What an expression may call.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "abs": _abs,
     "distinct": _distinct,
-    "flatten": _flatten,
     "len": _len,
     "max": _ordering(max),
     "min": _ordering(min),
     "range": _range,
-    "round": _round,
     "sorted": _sorted,
     "str": _str,
     "sum": _sum,
     "without": _without,
     "zip": _zip,
 }
-
-
-def _power(base: Any, exponent: Any) -> Any:
-    if isinstance(base, int) and isinstance(exponent, int) and abs(exponent) * base.bit_length() > 128:
-        raise LimitError("a whole number beyond 64 bits")
-    return base**exponent
 
 
 def _times(a: Any, b: Any) -> Any:
@@ -693,7 +663,6 @@ OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
     ast.Mult: _times,
-    ast.Pow: _power,
     ast.Mod: _modulo,
     ast.Eq: _paid(operator.eq),
     ast.NotEq: _paid(operator.ne),

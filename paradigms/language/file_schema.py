@@ -88,7 +88,9 @@ def file_schema() -> dict[str, Any]:
     properties["draw"] |= {
         "additionalProperties": {"anyOf": [{"$ref": "#/$defs/sampler"}, _EXPRESSION, {"type": "array"}, _TABLE_FILE]}
     }
-    for key in MERGED:
+    for key in MERGED:  # what extends another paradigm says only what differs
+        for option in properties[key].get("anyOf", [properties[key]]):
+            definitions.get(option.get("$ref", "").rpartition("/")[2], {}).pop("required", None)
         if isinstance(entries := properties[key].get("additionalProperties"), dict):
             properties[key]["additionalProperties"] = {"anyOf": [entries, {"type": "null"}]}
     properties["extends"] = {
@@ -99,10 +101,6 @@ def file_schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "SpanLab paradigm",
         "type": "object",
-        # What extends another paradigm needs to say only what differs.
-        "if": {"required": ["extends"]},
-        "then": {},
-        "else": {"required": head["required"], "properties": _whole(properties, definitions)},
         "properties": {
             key: schema if key in head["required"] else {"anyOf": [schema, {"type": "null"}]}
             for key, schema in properties.items()
@@ -110,18 +108,6 @@ def file_schema() -> dict[str, Any]:
         "additionalProperties": False,
         "$defs": definitions,
     }
-
-
-def _whole(properties: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
-    """Take out of the definitions the keys that only a file without ``extends`` must have, and
-    return them."""
-    needed: dict[str, Any] = {}
-    for key in MERGED:
-        for option in properties[key].get("anyOf", [properties[key]]):
-            required = definitions[option["$ref"].rpartition("/")[2]].pop("required", []) if "$ref" in option else []
-            if required:
-                needed[key] = {"required": required}
-    return needed
 
 
 def _part(name: str, registry: Registry[Any], beside: Mapping[str, str]) -> dict[str, Any]:

@@ -67,6 +67,11 @@ def is_whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and -MAX_WHOLE <= value <= MAX_WHOLE
 
 
+def is_number(value: Any) -> bool:
+    """Return whether a value is a number; true and false are none."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
 def weigh(value: Any) -> int:
     """Count the values in a plain value (numbers, text, true, false, null, lists, mappings of text
     to plain values), at any depth.

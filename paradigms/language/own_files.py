@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
+from os.path import isdir, isfile  # unlike those of Path, they take names that no file can have
 from pathlib import Path
 from typing import Any
 
@@ -137,12 +138,13 @@ class _Search:
     def files(self) -> dict[str, FileFacts]:
         """The facts about each file, by name."""
         kind, folder = self._kind, self._folder
-        for name, path in _displayed(self._data.get("timeline"), ("timeline",), kind.noun):
-            self._look(name, path, True)
-        for key in ("factors", "draw"):
+        endings = tuple(kind.suffixes)
+        for key in ("timeline", "factors", "draw"):
             for name, path in _texts(self._data.get(key), (key,)):
-                if name.lower().endswith(tuple(kind.suffixes)):
-                    self._look(name, path, False)
+                if name.lower().endswith(endings) and not varies(name):
+                    self._look(
+                        name, path, key == "timeline" and (path[-1] == kind.noun or path[-2:] == (kind.noun, "file"))
+                    )
         for entry, path in _declared(self._declared, kind.nouns):
             if ".." in Path(entry).parts or Path(entry).is_absolute() or "\\" in entry:
                 self._report(
@@ -150,7 +152,7 @@ class _Search:
                     f"'{entry}': {kind.nouns} lie in the folder of the paradigm, or in folders below it; write the path"
                     " from there, with /",
                 )
-            elif _is_folder(folder / entry):
+            elif isdir(folder / entry):
                 names = list(islice(_in_folder(folder, entry, kind), MAX_FILES + 1))
                 if not names:
                     self._report(
@@ -173,7 +175,7 @@ class _Search:
         if name in self._checked:
             return
         problem = name_problem(name, kind)
-        if problem or (not must_exist and not _is_file(folder / name)):
+        if problem or (not must_exist and not isfile(folder / name)):
             if must_exist and path[0] != "timeline":  # what is wrong with a name in a display is said by the display
                 self._report(path, problem)
             return
@@ -183,9 +185,9 @@ class _Search:
                 raise ValueError(
                     f"the file is a link that leads out of the folder of the paradigm; copy the {kind.noun} there"
                 )
-            if _is_folder(folder / name):
+            if isdir(folder / name):
                 raise ValueError(f"it is a folder; {'an' if kind.noun[0] in 'aeiou' else 'a'} {kind.noun} is one file")
-            if not _is_file(folder / name):
+            if not isfile(folder / name):
                 raise ValueError(
                     f"there is no such {kind.noun} beside the paradigm: {folder / name}{_alike(folder / name)}"
                 )
@@ -240,48 +242,10 @@ def _file_hashes(data: Any, folder: Path) -> dict[str, Any]:
 def _declared(value: Any, key: str) -> Iterator[tuple[str, YamlPath]]:
     """Yield the entries listed at the top of the file, with their paths. Their form is checked with
     the rest of the file."""
-    if isinstance(value, str):
-        yield value, (key,)
-    for number, entry in (
-        enumerate(value)
-        if isinstance(value, list)
-        else [(name, name) for name in value]
-        if isinstance(value, dict)
-        else []
-    ):
+    entries = [value] if isinstance(value, str) else value
+    for number, entry in enumerate(entries if isinstance(entries, (list, dict)) else ()):
         if isinstance(entry, str) and entry:
-            yield entry, (key, number)
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:
-        return False  # a name that no file can have
-
-
-def _is_folder(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except OSError:
-        return False
-
-
-def _displayed(value: Any, path: YamlPath, noun: str) -> Iterator[tuple[str, YamlPath]]:
-    """The files that displays name without an expression, and where."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            if key == noun:
-                name, below = (
-                    (inner.get("file"), (*path, key, "file")) if isinstance(inner, dict) else (inner, (*path, key))
-                )
-                if isinstance(name, str) and name and not varies(name):
-                    yield name, below
-            else:
-                yield from _displayed(inner, (*path, key), noun)
-    elif isinstance(value, list):
-        for n, inner in enumerate(value):
-            yield from _displayed(inner, (*path, n), noun)
+            yield entry, (key, entry if isinstance(value, dict) else number)
 
 
 def _texts(value: Any, path: YamlPath) -> Iterator[tuple[str, YamlPath]]:

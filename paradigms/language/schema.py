@@ -151,14 +151,6 @@ class Example(StrictModel):
             " too many of them for a page"
         ),
     )
-    shows: dict[str, str] = Field(
-        default_factory=dict,
-        description=(
-            "what makes the task hard, in words, each with an expression that holds for an example that contains it;"
-            " the number of displays of a phase in it is pictured['PHASE']. An example that lacks one of them is"
-            " refused by spanlab check"
-        ),
-    )
 
 
 class Quiz(StrictModel):
@@ -367,7 +359,6 @@ class DatasetDesign(StrictModel):
     train: Annotated[int, Field(ge=0, le=10**9)] = Field(description="training trials")
     validation: Annotated[int, Field(ge=0, le=10**9)] = Field(default=0, description="validation trials")
     test: Annotated[int, Field(ge=0, le=10**9)] = Field(default=0, description="test trials")
-    per: str | list[str] = Field(default_factory=list, description="factors over which trials are spread evenly")
     factors: dict[str, Levels] = Field(default_factory=dict, description="levels used by this design, if not all")
     hold_out: dict[str, Levels] = Field(default_factory=dict, description="levels left out of training")
 

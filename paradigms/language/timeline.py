@@ -23,7 +23,7 @@ from ..trial import Ask, Display, Percept, Prompt, Reason, Step, Truth, Verdict
 from .component_spec import COUNTERS, ComponentSpec, QuestionText, Reader, read_component
 from .diagnostics import show
 from .expressions import FUNCTIONS, LITERALS, Environment, Template, is_expression, is_name
-from .limits import MAX_DISPLAYS, MAX_STEPS, is_whole
+from .limits import MAX_DISPLAYS, MAX_STEPS, is_number, is_whole
 from .yaml_source import YamlPath
 
 STEP_KEYS: dict[str, str] = {
@@ -271,7 +271,7 @@ class AskSpec:
         text = None if self.why is None else Prompt(self.why.fill(env), env.get("number") if self.why.counts else None)
         frames = [] if self.frames is None else self.reader.fill(self.frames, (*self.path, "frames"), env)
         if not isinstance(frames, list) or not all(
-            isinstance(area, list) and len(area) == 4 and all(map(_is_number, area)) for area in frames
+            isinstance(area, list) and len(area) == 4 and all(map(is_number, area)) for area in frames
         ):
             raise self._wrong("frames", f"expected a list of areas, each as [x0, y0, x1, y1]; found {show(frames)}")
         return Reason(text, tuple((x0, y0, x1, y1) for x0, y0, x1, y1 in frames))
@@ -517,11 +517,7 @@ def _unrecordable(name: str, value: Any) -> str | None:
 
 
 def _is_ms(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value <= 86_400_000
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_number(value) and 0 < value <= 86_400_000
 
 
 def _total(displays: tuple[Display, ...]) -> float | None:
@@ -541,6 +537,13 @@ _NAME = r"[A-Za-z][A-Za-z0-9_]*"
 _FOR = re.compile(rf"\s*(?P<names>{_NAME}|\(\s*{_NAME}(\s*,\s*{_NAME})+\s*\))\s+in\s+(?P<list>\S.*)", re.DOTALL)
 
 
+_COUNT = f"a whole number from 0 to {MAX_STEPS}"
+
+
+def _is_count(times: Any) -> bool:
+    return is_whole(times) and 0 <= times <= MAX_STEPS
+
+
 class NodeList(Node):
     def __init__(self, nodes: list[Node]) -> None:
         self.nodes = nodes
@@ -555,58 +558,38 @@ class NodeList(Node):
 
 
 class For(Node):
-    """``for: item in list`` or ``for: (a, b) in zip(x, y)``."""
+    """``for: item in list``, ``for: (a, b) in zip(x, y)``, or without names, ``repeat: 3``."""
 
     def __init__(self, reader: Reader, path: YamlPath, names: tuple[str, ...], items: Template, body: Node) -> None:
         self.reader, self.path, self.names, self.items, self.body = reader, path, names, items, body
 
     def unroll(self, env: dict[str, Any]) -> Iterator[tuple[StepSpec, dict[str, Any]]]:
-        items = self.reader.fill(self.items, self.path, env)
+        for index, bound in enumerate(self._turns(self.reader.fill(self.items, self.path, env))):
+            self.reader.spend(len(env), self.path)
+            yield from self.body.unroll({**env, **bound, "index": index, "number": index + 1})
+
+    def _turns(self, items: Any) -> Iterator[dict[str, Any]]:
+        """What the names stand for in each turn."""
+        if not self.names:
+            if not _is_count(items):
+                raise self._wrong(f"expected {_COUNT}; found {show(items)}")
+            yield from ({} for _ in range(items))
+            return
         if not isinstance(items, list):
             raise self._wrong(f"expected a list to loop over; found {show(items)}")
-        for index, item in enumerate(items):
-            self.reader.spend(len(env), self.path)
-            if len(self.names) == 1:
-                bound = {self.names[0]: item}
-            else:
-                if not isinstance(item, list) or len(item) != len(self.names):
-                    raise self._wrong(
-                        f"expected {len(self.names)} values for ({', '.join(self.names)}); found {show(item)}"
-                    )
-                bound = dict(zip(self.names, item, strict=True))
-            yield from self.body.unroll(
-                {**env, **bound, "index": index, "number": index + 1, f"{self.names[0]}_number": index + 1}
-            )
+        for number, item in enumerate(items, start=1):
+            values = [item] if len(self.names) == 1 else item
+            if not isinstance(values, list) or len(values) != len(self.names):
+                raise self._wrong(
+                    f"expected {len(self.names)} values for ({', '.join(self.names)}); found {show(item)}"
+                )
+            yield {**dict(zip(self.names, values, strict=True)), f"{self.names[0]}_number": number}
 
     def steps(self) -> Iterator[StepSpec]:
         return self.body.steps()
 
     def _wrong(self, message: str) -> ParadigmError:
         return ParadigmError([self.reader.document.problem(self.path, message)])
-
-
-class Repeat(Node):
-    """``repeat: 3``"""
-
-    def __init__(self, reader: Reader, path: YamlPath, times: Template, body: Node) -> None:
-        self.reader, self.path, self.times, self.body = reader, path, times, body
-
-    def unroll(self, env: dict[str, Any]) -> Iterator[tuple[StepSpec, dict[str, Any]]]:
-        times = self.reader.fill(self.times, self.path, env)
-        if isinstance(times, bool) or not isinstance(times, int) or not 0 <= times <= MAX_STEPS:
-            raise ParadigmError(
-                [
-                    self.reader.document.problem(
-                        self.path, f"expected a whole number from 0 to {MAX_STEPS}; found {show(times)}"
-                    )
-                ]
-            )
-        for index in range(times):
-            self.reader.spend(len(env), self.path)
-            yield from self.body.unroll({**env, "index": index, "number": index + 1})
-
-    def steps(self) -> Iterator[StepSpec]:
-        return self.body.steps()
 
 
 class When(Node):
@@ -664,19 +647,12 @@ def _read_item(reader: Reader, value: Any, path: YamlPath, variables: frozenset[
     times = None
     if "repeat" in value:
         times = reader.template(value["repeat"], (*path, "repeat"), inner)
-        if times.constant and (
-            isinstance(value["repeat"], bool)
-            or not isinstance(value["repeat"], int)
-            or not 0 <= value["repeat"] <= MAX_STEPS
-        ):
-            reader.report(
-                (*path, "repeat"),
-                f"expected a whole number from 0 to {MAX_STEPS}, or an expression; found {show(value['repeat'])}",
-            )
+        if times.constant and not _is_count(value["repeat"]):
+            reader.report((*path, "repeat"), f"expected {_COUNT}, or an expression; found {show(value['repeat'])}")
         inner = inner | {*COUNTERS}
     node = _read_body(reader, value, path, inner)
     if times is not None:
-        node = Repeat(reader, (*path, "repeat"), times, node)
+        node = For(reader, (*path, "repeat"), (), times, node)
     if test is not None:
         node = When(reader, (*path, "when"), test, node, otherwise)
     if items is not None:

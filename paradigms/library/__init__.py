@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from os.path import isdir, isfile  # unlike those of Path, they take names that no file can have
 from pathlib import Path
 from typing import Any
 
@@ -61,23 +62,17 @@ def locate(source: str | Path) -> Path:
             )
         return file
     file = Path(text)
-    try:
-        if file.is_dir():
-            raise SpanLabError(f"{text} is a folder; a paradigm is one file, ending in .yaml")
-        if not file.exists():
-            raise SpanLabError(f"{text}: there is no such paradigm file")
-    except OSError as error:
-        raise SpanLabError(f"cannot read {text}: {error.strerror or error}") from None
+    if isdir(file):
+        raise SpanLabError(f"{text} is a folder; a paradigm is one file, ending in .yaml")
+    if not isfile(file):
+        raise SpanLabError(f"{text}: there is no such paradigm file")
     return file
 
 
 def beside(path: Path, name: str) -> str | Path:
     """The file that ``extends: name`` refers to in the file at ``path``: a file beside it,
     or else a paradigm of the library."""
-    try:
-        return path.parent / name if (path.parent / name).is_file() else name
-    except OSError:
-        return name
+    return path.parent / name if isfile(path.parent / name) else name
 
 
 def resolve(path: Path, depth: int = 0) -> Document:

@@ -17,7 +17,7 @@ from ...core.locale import sentence
 from ...stimuli import Stimulus
 from ...stimuli.kinds.files import ShownSound
 from ...stimuli.kinds.plain import Blank, Tone
-from ..compile import asking_steps, compile_trial, drawn_names, resolve_levels
+from ..compile import asking_steps, compile_trial, resolve_levels
 from ..identity import trial_seed
 from ..language.schema import Example
 from ..paradigm import Generator, Paradigm
@@ -33,8 +33,6 @@ MOST = 16
 _EACH = 6
 #: so many trials are looked at for one that has the answer which the file wants to be pictured
 _MOST_TRIALS = 500
-#: examples of so many combinations of levels are looked at
-_MOST_COMBINATIONS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,40 +207,6 @@ def _example_trial(
         if _has_answer(pictured, example.answer):
             return crossed, seed
     return crossed, first  # where no trial has the answer that is wanted
-
-
-def lacking_in_examples(paradigm: Paradigm) -> dict[str, str]:
-    """Return what an example should show by the paradigm's file and does not, each with the levels
-    where it lacks it.
-
-    Raises
-    ------
-    SpanLabError
-        where an example cannot be made.
-    """
-    lacking: dict[str, str] = {}
-    example = paradigm.example or Example()
-    declares = example.show and (paradigm.example_shows or example.answer is not None)
-    for language in paradigm.instructions:
-        for levels in paradigm.combinations()[:_MOST_COMBINATIONS] if declares else []:
-            crossed, seed = _example_trial(paradigm, language, levels, "corrected", None)
-            pictured = displays_of(compile_trial(paradigm, crossed, seed), example.each)
-            if example.answer is not None and not _has_answer(pictured, example.answer):
-                lacking.setdefault(f"the answer {example.answer}", _named(crossed))
-            counts = Counter(display.phase for display in pictured)
-            phases = {step.phase: 0 for step in paradigm.timeline.steps() if isinstance(step.phase, str)}
-            names = {**drawn_names(paradigm, crossed, seed), "pictured": {**phases, **counts}}
-            for text, template in paradigm.example_shows.items():
-                if (
-                    text not in lacking
-                    and paradigm.reader.fill(template, ("example", "shows", text), names) is not True
-                ):
-                    lacking[text] = _named(crossed)
-    return lacking
-
-
-def _named(levels: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {level}" for name, level in levels.items())
 
 
 def _has_answer(pictured: Iterable[ExampleDisplay], answer: object) -> bool:

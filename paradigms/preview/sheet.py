@@ -154,7 +154,8 @@ def trial_picture(trial: Trial, paradigm: Paradigm | None = None, title: str | N
 def _texts(frame: Frame, side: int, asks_first: bool) -> list[tuple[str, tuple[int, int, int]]]:
     """The lines below a display, with their colours: its time, who sees it, the correct answer, and a
     question where it is asked first."""
-    lines = [(frame.time, _INK)]
+    heard = isinstance(frame.stimulus, Tone | ShownSound)
+    lines = [(f"{frame.time}, sound" if heard else frame.time, _INK)]
     if frame.people_only:
         lines.append(("people only", _SOFT))
     if frame.ask is not None and frame.answer is not None:
@@ -180,19 +181,8 @@ def _display(page: Image.Image, frame: Frame, x: int, y: int, side: int) -> None
     """A display, with the correct answer marked on it."""
     page.paste(drawn(frame.stimulus.scene(), side), (x, y))
     ImageDraw.Draw(page).rectangle((x - 2, y - 2, x + side + 1, y + side + 1), None, _SOFT, 2)
-    if isinstance(frame.stimulus, Tone | ShownSound):
-        _loudspeaker(page, x + side * 0.1, y + side * 0.1, side / CANVAS / 2)
     if frame.ask is not None and frame.answer is not None:
         _mark(page, frame.ask, frame.answer, x, y, side)
-
-
-def _loudspeaker(page: Image.Image, x: float, y: float, unit: float) -> None:
-    draw = ImageDraw.Draw(page)
-    shape = [(-16, -5), (-9, -5), (0, -13), (0, 13), (-9, 5), (-16, 5)]
-    draw.polygon([(x + a * unit, y + b * unit) for a, b in shape], _INK)
-    for radius in (8, 14, 20):
-        box = (x + (3 - radius) * unit, y - radius * unit, x + (3 + radius) * unit, y + radius * unit)
-        draw.arc(box, -42, 42, _INK, max(2, round(2.4 * unit)))
 
 
 def _mark(page: Image.Image, ask: Ask, answer: Answer, x: int, y: int, side: int) -> None:

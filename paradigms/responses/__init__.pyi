@@ -17,6 +17,5 @@ from .keys import key_label as key_label
 from .rating import Rating as Rating
 from .regions import Area as Area
 from .regions import Region as Region
-from .regions import grid_regions as grid_regions
 from .sequence import SerialOrder as SerialOrder
 from .text import TypedText as TypedText

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from ...core.locale import sentence
 from .base import RESPONSES, Answer, ItemScore, ResponseKind, Surface
-from .regions import WHOLE_CANVAS, Area, grid_regions
+from .regions import WHOLE_CANVAS, Area, row_regions
 from .wording import OR, negated
 
 _NUMBER = re.compile(r"\d+")
@@ -117,7 +117,7 @@ class Cells(ResponseKind):
 
     def surface(self) -> Surface:
         return Surface(
-            regions=grid_regions(range(self.grid**2), self.grid, self.grid, self.within),
+            regions=row_regions(range(self.grid**2), [self.grid] * self.grid, self.within),
             several=True,
             take=self.take,
             outlined=True,

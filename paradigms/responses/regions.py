@@ -74,10 +74,3 @@ def row_regions(
         for value, (column, row) in zip(values, places, strict=False)
         if value is not None
     )
-
-
-def grid_regions(
-    values: Sequence[int | str | None], columns: int, rows: int, area: tuple[float, float, float, float]
-) -> tuple[Region, ...]:
-    """One region per value, row by row in a grid of ``columns`` x ``rows`` that fills ``area``."""
-    return row_regions(values, [columns] * rows, area)

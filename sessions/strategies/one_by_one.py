@@ -145,14 +145,7 @@ class TrialTaker:
         attempts = self.log.attempts(planned)
         if self._window is None or not attempts:
             return planned
-        return replacement(
-            self.session.paradigm,
-            planned,
-            self.session.seed,
-            attempts + 1,
-            self.session.design,
-            self.session.info["generator"],
-        )
+        return replacement(self.session.paradigm, planned, self.session.seed, attempts + 1)
 
     async def take(self, planned: PlannedTrial, interval_ms: float | None = None) -> list[Judged]:
         """Take a trial; one that is cut off is replaced, until one is whole.

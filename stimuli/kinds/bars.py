@@ -66,15 +66,12 @@ class Bar(StrictModel):
         x0, y0, x1, y1 = self.at
         return (x0, y0 - 1, x1, y1 + 1) if y0 == y1 else (x0 - 1, y0, x1 + 1, y1)
 
-    def overlaps(self, other: Bar) -> bool:
-        """Return whether two bars share a pixel; then it is visible which is on top."""
-        return _meet(self.box, other.box)
-
 
 _Box = tuple[float, float, float, float]
 
 
-def _meet(one: _Box, other: _Box) -> bool:
+def meet(one: _Box, other: _Box) -> bool:
+    """Return whether two bars share a pixel; then it is visible which is on top."""
     return one[0] <= other[2] and other[0] <= one[2] and one[1] <= other[3] and other[1] <= one[3]
 
 
@@ -82,7 +79,7 @@ def _by_place(bars: Sequence[Bar]) -> tuple[Bar, ...]:
     """Bars from top to bottom and left to right, except that a bar stays above those that it was
     put on."""
     boxes = [bar.box for bar in bars]
-    below = {n: {lower for lower in range(n) if _meet(box, boxes[lower])} for n, box in enumerate(boxes)}
+    below = {n: {lower for lower in range(n) if meet(box, boxes[lower])} for n, box in enumerate(boxes)}
     waiting = sorted(range(len(bars)), key=lambda n: (bars[n].at[1], bars[n].at[0], bars[n].at))
     ordered: list[Bar] = []
     while waiting:

@@ -60,7 +60,8 @@ class SoundOfFile(_Heard):
         raise without_paradigm(self.file, SoundFacts)
 
 
-def _written(stimulus: Stimulus) -> dict[str, Any]:
+def written(stimulus: Stimulus) -> dict[str, Any]:
+    """A stimulus as a display names it."""
     return {stimulus.name: stimulus.model_dump(mode="json")}
 
 
@@ -73,7 +74,7 @@ class ShownSound(_Heard):
     frames: int
     rate_hz: int
     channels: int
-    visual: Annotated[Stimulus, PlainSerializer(_written)] = Blank.model_validate({})
+    visual: Annotated[Stimulus, PlainSerializer(written)] = Blank.model_validate({})
 
     @property
     def ms(self) -> float:

@@ -22,7 +22,7 @@ from ...core.registry import StrictModel, as_tuple
 from ..own_files import Files
 from ..scene import CANVAS, Arrow, Ellipse, FileImage, Image, Line, Polygon, Primitive, Rectangle, Text
 from ..stimulus import STIMULI, Stimulus
-from .files import ImageOfFile, SoundOfFile
+from .files import ImageOfFile, SoundOfFile, written
 from .oriented import Place
 
 _MIDDLE = CANVAS / 2
@@ -67,15 +67,11 @@ def _placeable(stimulus: Stimulus) -> Stimulus:
     return stimulus
 
 
-def _written(stimulus: Stimulus) -> dict[str, Any]:
-    return {stimulus.name: stimulus.model_dump(mode="json")}
-
-
 Shown = Annotated[
     Stimulus,
     BeforeValidator(_read),
     AfterValidator(_placeable),
-    PlainSerializer(_written),
+    PlainSerializer(written),
     WithJsonSchema({"type": "object"}),
 ]
 

@@ -7,7 +7,7 @@ family is drawn once, and large frames are put together from these pieces before
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -17,7 +17,7 @@ from PIL import Image
 from ..kinds.files import refuse_sounds
 from ..scene import CANVAS, Colour, Primitive, Scene
 from ..stimulus import Stimulus
-from ..tiling import Family
+from ..tiling import Family, Tiling
 from .pixels import NETWORK, network_frame, render
 
 #: Drawing on two backgrounds tells paint in the colour of the background from no paint.
@@ -81,37 +81,20 @@ def _put_together(family: Family, states: np.ndarray) -> Iterator[np.ndarray]:
 def network_frames(stimuli: Sequence[Stimulus]) -> np.ndarray:
     """Render many stimuli for networks: uint8 (n, 32, 32, 3), identical to :func:`.network_frame`
     of each scene, and much faster."""
-    frames, numbers = network_frames_indexed(stimuli)
-    return frames[numbers]
-
-
-def network_frames_indexed(stimuli: Sequence[Stimulus]) -> tuple[np.ndarray, np.ndarray]:
-    """Frames, uint8 (m, 32, 32, 3), and for each stimulus the number of its frame, int64 (n,).
-
-    Equal stimuli share a frame; two of the m frames may still be alike.
-    """
-    shown: dict[Hashable, Stimulus] = {}
-    looks: list[Hashable] = []
-    families: defaultdict[Family, list[bytes]] = defaultdict(list)
-    for stimulus in stimuli:
-        tiling = stimulus.tiling()
-        look: Hashable = stimulus if tiling is None else tiling  # pyright: ignore[reportAssignmentType] (frozen pydantic models are hashable)
-        looks.append(look)
-        if look not in shown:
-            shown[look] = stimulus
-            if tiling is not None:
-                families[tiling.family].append(tiling.states)
-    made: dict[Hashable, np.ndarray] = {}
+    tilings = [stimulus.tiling() for stimulus in stimuli]
+    families: defaultdict[Family, dict[bytes, None]] = defaultdict(dict)
+    for tiling in tilings:
+        if tiling is not None:
+            families[tiling.family][tiling.states] = None
+    made: dict[Tiling | None, np.ndarray] = {}
     for family, members in families.items():
         if len(members) >= _WORTH:
             states = np.frombuffer(b"".join(members), np.uint8).reshape(len(members), -1)
-            made |= zip(((family, own) for own in members), _put_together(family, states), strict=True)
-    frames = np.empty((len(shown), NETWORK, NETWORK, 3), np.uint8)
-    numbers: dict[Hashable, int] = {}
-    for number, (look, stimulus) in enumerate(shown.items()):
-        numbers[look] = number
-        frames[number] = made[look] if look in made else _drawn(stimulus)  # pyright: ignore[reportArgumentType] (as above)
-    return frames, np.fromiter(map(numbers.__getitem__, looks), np.int64, len(looks))
+            made |= zip((Tiling(family, own) for own in members), _put_together(family, states), strict=True)
+    frames = np.empty((len(stimuli), NETWORK, NETWORK, 3), np.uint8)
+    for frame, stimulus, tiling in zip(frames, stimuli, tilings, strict=True):
+        frame[:] = made[tiling] if tiling in made else _drawn(stimulus)  # pyright: ignore[reportArgumentType] (frozen pydantic models are hashable)
+    return frames
 
 
 @lru_cache(maxsize=2048)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,8 @@ import pytest
 
 from spanlab.agents.base import Agent
 from spanlab.agents.oracles import IdealAgent
-from spanlab.paradigms import Trial, compile_trial, load_paradigm, plan_session
+from spanlab.paradigms import Trial, compile_trial, drawn_values, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
-from spanlab.paradigms.paradigm import CompiledTrials
 from spanlab.sessions import Request, Runner, begin
 
 TRIALS = 4
@@ -64,31 +64,28 @@ def test_each_trial_of_a_session_is_compiled_once(kind: str, tmp_path: Path, mon
     assert set(made.values()) == {1}
 
 
-def test_only_the_trials_wanted_last_are_kept() -> None:
+def test_only_the_trials_compiled_last_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     paradigm = load_paradigm("vsr")
-    planned = plan_session(paradigm, 1, SessionDesign(), levels={"list_length": 2}, trials=4)
-    kept = CompiledTrials(keep=2)
-    made: list[int] = []
-
-    def trial(number: int) -> Trial:
-        def make() -> Trial:
-            made.append(number)
-            return planned[number].compile(paradigm, "corrected")
-
-        return kept.get(number, None, make)
-
-    for number in (0, 1, 0, 2, 0, 1, 2):
-        trial(number)
-    assert made == [0, 1, 2, 1, 2]  # 1 went when 2 came, 2 when 1 came back, 0 when 2 came back
+    plan = plan_session(paradigm, 1, SessionDesign(), levels={"list_length": 2}, trials=4)
+    monkeypatch.setattr("spanlab.paradigms.compile.KEPT_TRIALS", 2)
+    trials = [planned.compile(paradigm, "corrected") for planned in plan]
+    again = [planned.compile(paradigm, "corrected") for planned in plan[2:]]
+    assert again[0] is trials[2]
+    assert again[1] is trials[3]
+    first = plan[0].compile(paradigm, "corrected")
+    assert first == trials[0]
+    assert first is not trials[0]
+    assert len(paradigm.compiled) == 2
 
 
 def test_trials_with_other_draws_are_other_trials() -> None:
     paradigm = load_paradigm("vsr")
-    (planned,) = plan_session(paradigm, 1, SessionDesign(), levels={"list_length": 2}, trials=1)
-    kept = CompiledTrials()
-    trial = planned.compile(paradigm, "corrected")
-    other = planned.compile(paradigm, "published")
-    one, two = {"a": 1}, {"a": 1}
-    assert kept.get("key", one, lambda: trial) is trial
-    assert kept.get("key", two, lambda: other) is other
-    assert kept.get("key", one, lambda: other) is trial
+    planned, other = plan_session(paradigm, 1, SessionDesign(), levels={"list_length": 2}, trials=2)
+    drawn = [drawn_values(paradigm, one.levels, one.seed) for one in (planned, other)]
+    one, again, two = (
+        replace(planned, draws=draws).compile(paradigm, "corrected") for draws in (drawn[0], drawn[0], drawn[1])
+    )
+    assert one is again
+    for found, drawn_alike in ((one, planned), (two, other)):
+        expected = drawn_alike.compile(paradigm, "corrected")
+        assert [step.percept for step in found.steps] == [step.percept for step in expected.steps]

@@ -39,7 +39,7 @@ def test_times_of_the_file_are_counted_and_others_assumed(tmp_path: Path) -> Non
     session, practice = design_duration(paradigm)
     assert session.trials == 10
     assert session.seconds == pytest.approx(10 * (one.seconds + 1.5))
-    assert practice.seconds == pytest.approx(4 * (one.seconds + 1.5))
+    assert practice.seconds == pytest.approx(4 * (one.seconds + 1.0))
     assert (
         session.grounds
         == "59 s of displays, windows and intervals; 20 self-paced answers, assumed to take 3.8 s each on average; 10"

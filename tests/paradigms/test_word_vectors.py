@@ -44,18 +44,6 @@ def test_every_form_gives_the_same_vectors(tmp_path: Path, form: str, packed: bo
         read.of(["lion", "apple"])
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_it_does_not_matter_how_much_is_read_at_a_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
-) -> None:
-    file = tmp_path / "vectors.any"
-    file.write_bytes(FORMS[form](some_vectors()))
-    expected = np.stack([some_vectors()[word] for word in ("apple", "lion", "zebra")])
-    for chunk in (1, 7, 300, 1201, 4096, 5000):
-        monkeypatch.setattr("spanlab.paradigms.word_vectors._CHUNK", chunk)
-        assert np.array_equal(read_vectors(file, ["apple", "lion", "zebra"]).of(["apple", "lion", "zebra"]), expected)
-
-
 def test_all_missing_words_are_named(tmp_path: Path) -> None:
     file = tmp_path / "some.txt"
     file.write_bytes(FORMS["glove"](some_vectors()))

@@ -17,7 +17,7 @@ from stimuli_strategies import DIRECTIONS, any_stimulus, stimulus
 
 from spanlab.stimuli import BACKGROUND, COLOURS, Ellipse, Line, Primitive, Rectangle, Scene, Stimulus
 from spanlab.stimuli.render import frames
-from spanlab.stimuli.render.frames import network_frames, network_frames_indexed
+from spanlab.stimuli.render.frames import network_frames
 from spanlab.stimuli.render.pixels import network_frame
 from spanlab.stimuli.tiling import Family, Tiling
 
@@ -133,16 +133,8 @@ def test_a_batch_of_anything_equals_single_frames(stimuli: list[Stimulus]) -> No
         np.testing.assert_array_equal(frame, network_frame(one.scene()))
 
 
-@pytest.mark.slow
-def test_frames_come_once_with_an_index(eager: None) -> None:
-    stimuli, expected = pool()
-    again = [stimulus(type(one).name, one.model_dump()) for one in stimuli]
-    found, index = network_frames_indexed([*stimuli, *again, *stimuli])
-    np.testing.assert_array_equal(found[index], np.concatenate([expected] * 3))
-    assert len(found) <= len({one.model_dump_json() + type(one).name for one in stimuli})
-    assert len(np.unique(index)) == len(found)
-    nothing, index = network_frames_indexed([])
-    assert (nothing.shape, index.shape) == ((0, 32, 32, 3), (0,))
+def test_no_stimuli_have_no_frames() -> None:
+    assert network_frames([]).shape == (0, 32, 32, 3)
 
 
 @pytest.mark.slow
@@ -254,4 +246,3 @@ def test_stimuli_of_other_packages_need_to_say_nothing_of_tiles() -> None:
         object.__setattr__(moody, "__pydantic_private__", {"_shift": shift})
         stimuli.append(moody)
     np.testing.assert_array_equal(network_frames(stimuli), singly(stimuli))
-    assert len(network_frames_indexed(stimuli)[0]) == 5

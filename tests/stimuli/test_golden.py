@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from spanlab.stimuli import STIMULI, Stimulus
-from spanlab.stimuli.render.fast import batch
+from spanlab.stimuli.render import frames as batch
 from spanlab.stimuli.render.frames import network_frames
 from spanlab.stimuli.render.pixels import network_frame, render
 

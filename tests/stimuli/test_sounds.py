@@ -36,7 +36,7 @@ from spanlab.paradigms import (
 from spanlab.paradigms.checking import check_paradigm
 from spanlab.paradigms.preview.example import displays_of
 from spanlab.paradigms.preview.sheet import trial_picture
-from spanlab.paradigms.trial_hashes import fingerprint
+from spanlab.paradigms.trial import fingerprint
 from spanlab.sessions import Request, Runner, begin, read_responses, reopen
 from spanlab.sessions.replaying import recorded_agent
 from spanlab.stimuli import own_files

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ....stimuli import Stimulus
-from ....stimuli.render.frames import network_frames_indexed
+from ....stimuli.render.frames import network_frames
 from ..settings import FRAME
 
 _CHUNK = 4096
@@ -26,14 +26,9 @@ class NetworkFrames:
 
     def add(self, stimuli: Sequence[Stimulus]) -> np.ndarray:
         """Render stimuli and keep the new frames; returns their numbers, int64 (n,)."""
-        numbers = np.empty(len(stimuli), np.int64)
-        for start in range(0, len(stimuli), _CHUNK):
-            frames, index = network_frames_indexed(stimuli[start : start + _CHUNK])
-            kept = np.empty(len(frames), np.int64)
-            for number in dict.fromkeys(index.tolist()):  # in the order in which they come, whatever the renderer's
-                kept[number] = self._keep(frames[number])
-            numbers[start : start + _CHUNK] = kept[index]
-        return numbers
+        parts = range(0, len(stimuli), _CHUNK)
+        numbers = [self.take_in(network_frames(stimuli[start : start + _CHUNK])) for start in parts]
+        return np.concatenate([np.empty(0, np.int64), *numbers])
 
     def _keep(self, frame: np.ndarray) -> int:
         key = hashlib.blake2b(frame.tobytes(), digest_size=16).digest()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from spanlab.core import SpanLabError
-from spanlab.paradigms import Generator, Paradigm, draw_all, drawn_values, is_random
+from spanlab.paradigms import Generator, Paradigm, drawn_values
 from spanlab.paradigms.language import listed
 from spanlab.paradigms.samplers import CellNoise, LetterNoise, NBackBlock
 
@@ -115,12 +115,11 @@ class BlockTask:
         """
         items = self.sampler.described(symbols, labels, prefilled)
         try:
-            values = draw_all(self.paradigm, self.levels, seed, self.generator, {**draws, ITEMS: items})
+            random = drawn_values(self.paradigm, self.levels, seed, self.generator, {**draws, ITEMS: items})
         except SpanLabError as error:
             raise ValueError(
                 str(error).removeprefix(f"{self.paradigm.name}: the draw '{ITEMS}' that was given: ")
             ) from None
-        random = {draw.name: values[draw.name] for draw in self.paradigm.draws if is_random(draw)}
         return GivenBlock(self.levels, random, tuple(self.sampler.unlabelled(items)))
 
     def noise(self, shown: Sequence[str | Sequence[Sequence[Any]]]) -> dict[str, Any]:

@@ -159,7 +159,6 @@ NAMES = [
     one(PROBE, "small.yaml:9 designs > d > factors > a: 3 is not a level of 'a' (1, 2)", factors="a: [1, 2]", more="designs: {d: {factors: {a: [1, 3]}}}"),
     one(PROBE, "small.yaml:9 designs > d > hold_out > lenght: there is no factor 'lenght'; did you mean 'length'?", factors="length: [1, 2]", more="designs: {d: {hold_out: {lenght: [1]}}}"),
     one(PROBE, "small.yaml:9 designs > d > blocked_by: there is no factor 'b'", factors="a: [1, 2]", more="designs: {d: {blocked_by: [b]}}"),
-    one(PROBE, "small.yaml:9 designs > d > per: there is no factor 'b'", factors="a: [1, 2]", more="designs: {d: {train: 9, per: b}}"),
     one(PROBE, "small.yaml:9 designs > d > blocked_by: 'a' is drawn at random for each trial; give its levels under 'factors' here to cross it with the others",
         factors="a: {random: [1, 2]}", more="designs: {d: {blocked_by: [a]}}"),
 ]  # fmt: skip

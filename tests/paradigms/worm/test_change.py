@@ -24,7 +24,7 @@ from spanlab.paradigms.language.schema import DatasetDesign, SessionDesign
 from spanlab.paradigms.network_view import WORM_TASKS, labels_of
 from spanlab.paradigms.paradigm import GENERATORS, Generator
 from spanlab.stimuli import COLOURS, Line, Scene
-from spanlab.stimuli.kinds.bars import Bars
+from spanlab.stimuli.kinds.bars import Bars, meet
 from spanlab.stimuli.kinds.plain import Blank, Noise
 from spanlab.stimuli.render.pixels import network_frame, render
 
@@ -166,7 +166,7 @@ def test_changed_bars_stay_on_the_canvas_apart_from_others_and_as_long_as_others
             gaps = [(seen_from(bar, bar["gap"]), int(length(bar))) for bar in bars if bar["gap"] is not None]
             assert all(gap == GAPS[long] for gap, long in gaps), "three units in the middle"
             seen = shown(bars).bars
-            assert not any(one.overlaps(other) for one, other in combinations(seen, 2))
+            assert not any(meet(one.box, other.box) for one, other in combinations(seen, 2))
         for n in changed(arrays):
             before, after = arrays["memory"][n], arrays["probe"][n]
             middles = [[bar["at"][k] + bar["at"][k + 2] for k in (0, 1)] for bar in (before, after)]
