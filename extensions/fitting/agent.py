@@ -12,7 +12,8 @@ from typing_extensions import override
 
 from spanlab.agents import Agent, AgentKind, AgentOptions, Episode, Response, TrialContext
 from spanlab.core import SpanLabError, nearest
-from spanlab.paradigms import Percept, ResponseKind, Truth
+from spanlab.paradigms import Percept, Truth
+from spanlab.paradigms.responses import ResponseKind
 
 from .markers import ROLES, MovingMarkers
 from .models import Model, models_named

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spanlab.agents.network import NetworkFrames, WordStore, scored
-from spanlab.paradigms import Answer, Ask, NetworkView, Step, Trial, is_model_step
+from spanlab.paradigms import Ask, NetworkView, Step, Trial, is_model_step
+from spanlab.paradigms.responses import Answer
 
 if TYPE_CHECKING:
     from spanlab.agents.network import ModuleAgent

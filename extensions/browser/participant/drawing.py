@@ -23,8 +23,8 @@ from PIL import Image
 
 from spanlab.agents.human.display import keys_picture
 from spanlab.agents.human.pages import Strip
-from spanlab.paradigms import Surface
 from spanlab.paradigms.preview import ExampleDisplay
+from spanlab.paradigms.responses import Surface
 from spanlab.stimuli import Stimulus
 from spanlab.stimuli.render import PALETTES, PaletteName, picture, recoloured, ring, use_font
 

@@ -16,7 +16,6 @@ from spanlab.agents.human.pages import Question
 from spanlab.core import SpanLabError, append_line
 from spanlab.core.locale import sentence
 from spanlab.paradigms import (
-    AnswerKeys,
     Generator,
     Paradigm,
     PlannedTrial,
@@ -25,6 +24,7 @@ from spanlab.paradigms import (
     plan_session,
     resolve_levels,
 )
+from spanlab.paradigms.responses import AnswerKeys
 from spanlab.sessions import (
     ChosenTrials,
     KeySetting,

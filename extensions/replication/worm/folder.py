@@ -9,12 +9,11 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from spanlab.core import Problem, SpanLabError
 from spanlab.exchange import ImportedSet, TrialSet, import_sets
 from spanlab.paradigms import (
-    GENERATORS,
     MAX_MASTER_SEED,
     Generator,
     GivenDrawError,
@@ -129,9 +128,9 @@ def _origin(path: Path) -> dict[str, Any]:
         return {}
     except (OSError, ValueError, RecursionError) as error:
         raise SpanLabError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    if not isinstance(origin, dict) or origin.get("generator") not in GENERATORS:
+    if not isinstance(origin, dict) or origin.get("generator") not in get_args(Generator):
         raise SpanLabError(
-            f"{path} does not say which generator the trials come from ({' or '.join(GENERATORS)}); remove it if they"
+            f"{path} does not say which generator the trials come from ({' or '.join(get_args(Generator))}); remove it if they"
             " are not SpanLab's"
         )
     return origin
