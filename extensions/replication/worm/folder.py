@@ -130,8 +130,8 @@ def _origin(path: Path) -> dict[str, Any]:
         raise SpanLabError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if not isinstance(origin, dict) or origin.get("generator") not in get_args(Generator):
         raise SpanLabError(
-            f"{path} does not say which generator the trials come from ({' or '.join(get_args(Generator))}); remove it if they"
-            " are not SpanLab's"
+            f"{path} does not say which generator the trials come from ({' or '.join(get_args(Generator))}); remove it"
+            " if they are not SpanLab's"
         )
     return origin
 
