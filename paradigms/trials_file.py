@@ -82,11 +82,12 @@ def given_trial(paradigm: Paradigm, name: str, levels: Mapping[str, Any], draws:
     for factor in paradigm.factors:
         if factor not in by_factor:
             raise SpanLabError(f"the level of '{factor}' is missing")
+    plain = given_draws(paradigm, draws)
     needed = [draw.name for draw in paradigm.draws if is_random(draw)]
     for draw in needed:
         if draw not in draws:
             raise SpanLabError(f"{paradigm.name}: the draw '{draw}' is missing; a trial has all of {listed(needed)}")
-    return GivenTrial(name, {factor: by_factor[factor] for factor in paradigm.factors}, given_draws(paradigm, draws))
+    return GivenTrial(name, {factor: by_factor[factor] for factor in paradigm.factors}, plain)
 
 
 def write_trials(

@@ -102,7 +102,6 @@ BROKEN: list[tuple[str, str]] = [
     ("", "draw: {a: {permutation: {off: 5}}}"),
     ("", "designs: {human: {repetition: 5}}"),
     ("", "set_size: [1]"),
-    ("", "network: {head: 9}"),
 ]
 
 
