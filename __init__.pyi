@@ -7,9 +7,7 @@ from .api.exchange import export as export
 from .api.exchange import import_data as import_data
 from .api.listing import catalogue as catalogue
 from .api.machines import replay as replay
-from .api.machines import replay_async as replay_async
 from .api.machines import resume as resume
-from .api.machines import resume_async as resume_async
 from .api.people import run as run
 from .api.python import inspect_task as inspect_task
 from .api.python import render as render

@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 
     from ..analysis.data.exclusions import Rule
     from ..analysis.data.loading import Data
+    from ..analysis.report.html_tables import PageTable
 
 _WIDTH = 110
+#: the last column of a wide table is broken into lines
+_WIDEST = 160
 DATA_HELP = "sessions, folders full of sessions, or tables (.csv, .tsv, .xlsx, .json, .parquet ...)"
 DataArgument = Annotated[Paths, typer.Argument(help=DATA_HELP, metavar="DATA...", show_default=False)]
 MarginOption = Annotated[
@@ -135,15 +138,27 @@ def cautions(data: Data) -> list[str]:
 
 
 def table_lines(header: Sequence[str], rows: Iterable[Sequence[str]], width: int | None = None) -> Iterator[str]:
-    """A table with columns as wide as their content; with a ``width``, the last column is broken
-    into lines within it."""
-    lines = [header, *rows]
+    """A table with columns as wide as their content; those that are empty in every row are left
+    out. With a ``width``, the last column is broken into lines within it."""
+    cells = [*rows]
+    kept = [at for at in range(len(header)) if not cells or any(row[at] for row in cells)]
+    lines = [[line[at] for at in kept] for line in (header, *cells)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     start = sum(widths[:-1]) + 2 * (len(widths) - 1)
     for line in lines:
         first, *further = textwrap.wrap(line[-1], width - start) or [""] if width else [line[-1]]
         yield "  ".join(cell.ljust(wide) for cell, wide in zip((*line[:-1], first), widths, strict=True)).rstrip()
         yield from (" " * start + text for text in further)
+
+
+def page_lines(table: PageTable) -> Iterator[str]:
+    """A table of the report for the terminal: its title, its rows, and how many more the file has."""
+    if table.title:
+        yield f"{table.title}\n"
+    yield from table_lines(table.columns, table.rows, _WIDEST) if table.rows else [table.caption]
+    if table.cut:
+        yield f"... and {table.cut} more: -o DIR writes them all"
+    yield ""
 
 
 def tabled(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,7 +14,7 @@ from ..paradigms.language.yaml_source import titled
 from ..paradigms.library import card
 from ..paradigms.library import list_paradigms as shipped
 from .data import tabled
-from .declared import PathLike, Result, Words, public, words
+from .declared import Result, Words, public, words
 from .options import progress_bar
 
 if TYPE_CHECKING:
@@ -30,15 +29,6 @@ best blind guess: the same for somebody who knows paradigm, condition and which 
 all right: probability that uniform guesses have all of them right"""
 
 
-def _filter(what: str) -> Any:
-    return typer.Option(
-        f"--{what}",
-        help=f"only those with this {what}; may be repeated for any of several",
-        metavar="NAME",
-        show_default=False,
-    )
-
-
 @public
 def catalogue(
     names: Annotated[
@@ -50,10 +40,15 @@ def catalogue(
         ),
     ] = (),
     *,
-    family: Annotated[Words, _filter("family")] = (),
-    domain: Annotated[Words, _filter("domain")] = (),
-    function: Annotated[Words, _filter("function")] = (),
-    characteristic: Annotated[Words, _filter("characteristic")] = (),
+    about: Annotated[
+        Words,
+        typer.Option(
+            "--about",
+            help="only those of this family, domain, function or characteristic; repeated, those that are about all",
+            metavar="NAME",
+            show_default=False,
+        ),
+    ] = (),
     duration: Annotated[
         bool,
         typer.Option(
@@ -86,9 +81,6 @@ def catalogue(
     timetable: Annotated[
         bool, typer.Option("--timetable", help="show how long each phase lasts for people instead, as published")
     ] = False,
-    csv: Annotated[
-        PathLike | None, typer.Option("--csv", help="with --timetable: write the table to this file", metavar="FILE")
-    ] = None,
     providers: Annotated[
         bool, typer.Option("--providers", help="list the providers of chat models, chat:MODEL@NAME, instead")
     ] = False,
@@ -99,8 +91,6 @@ def catalogue(
     """List the paradigms of the library, one per line, or what else there is to choose from."""
     if json_schema and not parts:
         raise SpanLabError("--json-schema is for parts of paradigms: give --parts --json-schema")
-    if csv is not None and not timetable:
-        raise SpanLabError("--csv is for the table of durations: give --timetable --csv FILE")
     named = words(names)
     if parts:
         return _parts(named, json_schema)
@@ -108,19 +98,11 @@ def catalogue(
     if view := next((name for name, wanted in views.items() if wanted), ""):
         if named:
             raise SpanLabError(f"--{view} lists all there is: name none")
-        made = {"timetable": _timetable, "providers": _providers, "formats": _formats}[view]()
-        return made if csv is None else _in_file(made, Path(csv))
+        return {"timetable": _timetable, "providers": _providers, "formats": _formats}[view]()
     sources = named or shipped()
     cards = {source: card(source) if source in shipped() else _loaded(source).data for source in sources}
-    wanted = {"family": family, "domains": domain, "functions": function, "characteristics": characteristic}
-    chosen = {key: _known(cards.values(), key, words(values)) for key, values in wanted.items() if values}
-    cards = {
-        source: data
-        for source, data in cards.items()
-        if all(values & _values(data, key).keys() for key, values in chosen.items())
-    }
-    if not cards:
-        raise SpanLabError("no paradigm meets all of these filters; leave one out")
+    for topic in words(about):
+        cards = _about(cards, topic)
     if chance:
         header = ("paradigm", "phase", "condition", "generator", "items", "chance", "best blind guess", "all right")
         return tabled("chance", header, _chance(list(cards)), after=_LEGEND)
@@ -198,38 +180,29 @@ def _loaded(source: str) -> Paradigm:
     return load_paradigm(source)
 
 
-# filters ------------------------------------------------------------------------------------------
+def _about(cards: Mapping[str, Mapping[str, Any]], topic: str) -> dict[str, Mapping[str, Any]]:
+    """Those that are of a family, domain, function or characteristic.
+
+    Raises
+    ------
+    SpanLabError
+        when there is none.
+    """
+    from ..core.registry import nearest
+
+    topics = {source: [*_topics(data)] for source, data in cards.items()}
+    chosen = {source: cards[source] for source, its in topics.items() if topic.casefold() in map(str.casefold, its)}
+    if not chosen:
+        there = sorted({one for its in topics.values() for one in its}, key=str.casefold)
+        hint = nearest(topic.casefold(), map(str.casefold, there))
+        raise SpanLabError(f"no paradigm here is about '{topic}'{hint}. There are: {', '.join(there)}")
+    return chosen
 
 
-_ONE = {"family": ("family", "families")} | {
-    key: (key.removesuffix("s"), key) for key in ("domains", "functions", "characteristics")
-}
-
-
-def _known(cards: Iterable[Mapping[str, Any]], key: str, wanted: Iterable[str]) -> set[str]:
-    """The wanted values in small letters, as long as some paradigm has each of them."""
-    there = {folded: written for data in cards for folded, written in _values(data, key).items()}
-    for value in wanted:
-        if value.casefold() not in there:
-            from ..core.registry import nearest
-
-            # a misspelt name is nearest to one in its own case
-            hint = (nearest(value, there.values()) or nearest(value.casefold(), there)).casefold()
-            alike = next((written for folded, written in there.items() if f"'{folded}'" in hint), None)
-            one, many = _ONE[key]
-            asked = f"; did you mean '{alike}'?" if alike is not None else "."
-            all_of_them = (
-                f"The {many} are: {', '.join(sorted(there.values()))}" if there else f"None of them has a {one}"
-            )
-            raise SpanLabError(f"no paradigm here has the {one} '{value}'{asked} {all_of_them}")
-    return {value.casefold() for value in wanted}
-
-
-def _values(data: Mapping[str, Any], key: str) -> dict[str, str]:
-    """In small letters, and as the file writes them."""
-    value = data.get(key)
-    entries = value if isinstance(value, list) else [value]
-    return {entry.casefold(): entry for entry in entries if entry is not None}
+def _topics(data: Mapping[str, Any]) -> Iterator[str]:
+    yield from [data["family"]] if data.get("family") else []
+    for key in ("domains", "functions", "characteristics"):
+        yield from data.get(key, [])
 
 
 def _durations(sources: Sequence[str]) -> list[tuple[str, ...]]:
@@ -249,9 +222,6 @@ def _durations(sources: Sequence[str]) -> list[tuple[str, ...]]:
             )
         )
     return rows
-
-
-# guessing -----------------------------------------------------------------------------------------
 
 
 def _chance(sources: Sequence[str]) -> list[tuple[str, ...]]:
@@ -384,16 +354,3 @@ def _timetable() -> Result:
     rows = [row for name in list_paradigms() for row in rows_of(load_paradigm(name))]
     cells = [(row.task, row.phase, row.ms, row.source) for row in rows]
     return tabled("timetable", ("task", "phase", "ms", "source"), cells)
-
-
-def _in_file(table: Result, path: Path) -> Result:
-    """A table in a file."""
-    import csv
-
-    rows = table.to_dict()["timetable"]
-    try:
-        with path.open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file).writerows([[*rows[0]], *(row.values() for row in rows)])
-    except OSError as error:
-        raise SpanLabError(f"cannot write {path}: {error.strerror or error}") from None
-    return Result([str(path)], table.tables, [path])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
+import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,9 +31,11 @@ from .options import (
     TriggersOption,
     as_lists,
     care_given,
+    leave_out,
     parse_generator,
     parse_prices,
     result_in_words,
+    spelt,
     watcher,
 )
 
@@ -45,7 +47,6 @@ if TYPE_CHECKING:
     from ..sessions.request import ChosenTrials
     from ..sessions.run import Prepared
     from ..sessions.session import Session as OpenSession
-    from .studies import WayOn
 
     Taker = str | Agent | torch.nn.Module
     Takers = Taker | Sequence[Taker]
@@ -85,10 +86,10 @@ class Taken(SessionResult):
     told: tuple[str, ...] = field(default=(), compare=False)
 
     @functools.cached_property
-    def cautions(self) -> list[str]:
+    def summary(self) -> list[str]:
         """What it has come to, in sentences."""
         own = [] if self.told or self.span is not None else self._in_words()
-        return [*own, *(line for other in self.others for line in other.cautions)]
+        return [*own, *(line for other in self.others for line in other.summary)]
 
     def _in_words(self) -> list[str]:
         if kind_named(self.info["agent_kind"]).converses:
@@ -158,10 +159,6 @@ class ReplayOptions(GivenInPython, Sharing, total=False):
         ),
     ]
     status: Annotated[bool, typer.Option("--status", help="with --set-file: only show the progress of its sessions")]
-    report: Annotated[
-        PathLike | None,
-        typer.Option("--report", help="with --set-file: write a report of its finished sessions", metavar="DIR"),
-    ]
 
 
 @public
@@ -231,20 +228,17 @@ def replay(
     >>> result.responses.groupby("list_length")["correct"].mean().tolist()
     [1.0, 1.0]
     """
-    status, report = options.get("status", False), options.get("report")
+    status = options.pop("status", False)
     if (set_file := options.get("set_file")) is not None:
         of_set = {"paradigm": paradigm, "agent": agent, "trials": trials, "seed": seed, "set": levels, "like": like}
         of_set |= {"trials_from": trials_from, "fresh": fresh, "design": design}
-        of_set |= {"generator": generator, "pilot": pilot, "states": states, **options}
-        _set_alone({name for name, value in of_set.items() if value not in (None, (), False)})
+        of_set |= {"generator": generator, "pilot": pilot, "states": states}
+        leave_out({**of_set, **options, "set_file": None, "say": None}, "the set file already says this")
         from .set_files import run_set
 
-        return cast("Taken", run_set(Path(set_file), Path(data), status, None if report is None else Path(report)))
-    if status or report is not None:
-        raise SpanLabError(
-            f"{'--status' if status else '--report'} is for set files: give --set-file FILE (spanlab compare writes the"
-            " report of any data)"
-        )
+        return cast("Taken", run_set(Path(set_file), Path(data), status))
+    if status:
+        raise SpanLabError("--status is for set files: give --set-file FILE")
     from ..agents.registry import options_of
     from ..sessions.request import choose_trials
     from ..sessions.run import make_machine, prepare, replay_sessions, spread_sessions
@@ -292,14 +286,6 @@ def replay(
     return Taken(over[0].folder, over[0].span, tuple(over[1:]))
 
 
-def _set_alone(given: set[str]) -> None:
-    """What a set file says itself is not given beside it."""
-    others = sorted(given - {"set_file", "status", "report", "data", "say"})
-    if others:
-        spelt = " and ".join("PARADIGM" if name == "paradigm" else "--" + name.replace("_", "-") for name in others)
-        raise SpanLabError(f"the set file already says this: leave out {spelt}")
-
-
 def prices_of(price: Any, names: Sequence[str]) -> dict[str, Any]:
     """What a million tokens of each agent cost; what Python gives is checked by the agent."""
     if price is None:
@@ -315,9 +301,9 @@ def _refuse_options(options: Mapping[str, Any], agents: Sequence[str]) -> None:
     taken = {option for spec in agents for option in options_of(spec)}
     refused = [name for name, option in _OPTIONS_OF_AGENTS.items() if option not in taken and options.get(name)]
     if refused:
-        spelt = " and ".join("--" + name.replace("_", "-") for name in refused)
+        named = " and ".join(map(spelt, refused))
         kinds = kinds_with(_OPTIONS_OF_AGENTS[refused[0]])
-        raise SpanLabError(f"{spelt} is for {kinds} agents, and there is none; add --agent chat:MODEL, or leave it out")
+        raise SpanLabError(f"{named} is for {kinds} agents, and there is none; add --agent chat:MODEL, or leave it out")
 
 
 _FOR_MODULES = "logits and frames are for torch modules: leave them out"
@@ -366,18 +352,12 @@ def _is_module(agent: object) -> TypeIs[torch.nn.Module]:
     return torch is not None and isinstance(agent, torch.nn.Module)
 
 
-async def replay_async(paradigm: str | None = None, agent: Takers = (), **options: Any) -> SessionResult:
-    """:func:`replay` in a thread of its own, for programs with an event loop: other tasks go on
-    meanwhile."""
-    return await asyncio.to_thread(replay, paradigm, agent, **options)
-
-
 @public
 def resume(
     session: Annotated[
         PathLike,
         typer.Argument(
-            help="folder of an unfinished session, of a session of a study, or with one of these; or a study file",
+            help="folder of an unfinished session, of a session of a study, or with one of these",
             metavar="FOLDER",
         ),
     ],
@@ -432,18 +412,19 @@ def resume(
     from ..sessions import complete, reopen
     from ..sessions.record.reader import has_failed
     from ..sessions.run import agent_again, carry_out, make_machine
-    from .studies import decide, recorded_by, ways_on
+    from .studies import decide, resume_visit, unfinished
 
-    folder = place = recorded_by(Path(session))
+    folder = place = Path(session)
     if skip or repeat:
         decide(folder, skip, repeat, reason)
     elif reason:
         raise SpanLabError("--reason goes with --skip or --repeat")
     if not (folder / "session.json").exists():
-        ways = ways_on(folder)
-        if ways is not None:
+        if (visits := unfinished(folder)) is not None:
+            if not visits:
+                return Taken(folder, told=(f"nothing to do: every session of the study in {folder} is over",))
             window = {"triggers": triggers or "", **({} if screen is None else {"screen": screen})}
-            return Taken(folder, told=_resume_study(folder, ways, window))
+            return Taken(folder, told=resume_visit(_only(visits, folder), window))
         folder = _only_unfinished(place)
     over = complete(folder)
     failed = over and has_failed(folder)
@@ -476,36 +457,6 @@ def resume(
     return Taken(folder, span)
 
 
-async def resume_async(session: PathLike, **options: Any) -> SessionResult:
-    """:func:`resume` in a thread of its own, for programs with an event loop."""
-    return await asyncio.to_thread(resume, session, **options)
-
-
-def _resume_study(folder: Path, ways: Sequence[WayOn], window: dict[str, Any]) -> tuple[str, ...]:
-    """Go on with the only unfinished session of a study in a folder.
-
-    Raises
-    ------
-    SpanLabError
-        where there are several, or where it needs more than this command; the message has what goes
-        on with each.
-    """
-    if not ways:
-        return (f"nothing to do: every session of the study in {folder} is over",)
-    if len(ways) == 1 and ways[0].study:
-        from .studies import run_study
-
-        return run_study(ways[0].study, ways[0].data, ways[0].options, 1.0, window, as_before=True)
-    raise SpanLabError(
-        "\n".join(
-            [
-                f"{folder} is a folder of a study; continue each session with its own command:",
-                *(way.line for way in ways),
-            ]
-        )
-    )
-
-
 def _only_unfinished(folder: Path) -> Path:
     """The only unfinished session in a folder that is none itself; of finished ones the first with
     failed trials, or else the first; the folder where it has no sessions.
@@ -523,21 +474,28 @@ def _only_unfinished(folder: Path) -> Path:
     except SpanLabError:
         return folder
     left = [session for session in inside if not complete(session)]
+    return _only(left, folder) if left else next(filter(has_failed, inside), inside[0])
+
+
+def _only(left: Sequence[Path], folder: Path) -> Path:
+    """The unfinished session of a folder.
+
+    Raises
+    ------
+    SpanLabError
+        where there are several, with the command for each.
+    """
     if len(left) > 1:
-        raise SpanLabError(
-            "\n".join(
-                [
-                    f"{folder} has several unfinished sessions; continue each with its own command:",
-                    *(f"spanlab resume {one}" for one in left),
-                ]
-            )
-        )
-    return left[0] if left else next(filter(has_failed, inside), inside[0])
+        commands = [f"spanlab resume {shlex.quote(str(one))}" for one in left]
+        several = f"{folder} has several unfinished sessions; continue each with its own command:"
+        raise SpanLabError("\n".join([several, *commands]))
+    return left[0]
 
 
 def _tell_rest(session: Path) -> None:
     """Of a session of a study: what goes on with the paradigms that are left."""
-    from .studies import lines_to_go_on
+    from .studies import unfinished
 
-    for line in lines_to_go_on(session.resolve().parent) or []:
-        print(f"spanlab: it belongs to a session of a study; continue that with: {line}", file=sys.stderr)
+    for visit in unfinished(session.resolve().parent) or []:
+        again = f"spanlab resume {shlex.quote(str(visit))}"
+        print(f"spanlab: it belongs to a session of a study; continue that with: {again}", file=sys.stderr)

@@ -139,6 +139,24 @@ class Treatment(TypedDict, total=False):
     ]
 
 
+def leave_out(given: Mapping[str, Any], why: str) -> None:
+    """Refuse options that were given and mean nothing here.
+
+    Raises
+    ------
+    SpanLabError
+        with all of them.
+    """
+    names = [name for name, value in given.items() if value not in (None, "", (), False)]
+    if names:
+        raise SpanLabError(f"leave out {' and '.join(map(spelt, names))}: {why}")
+
+
+def spelt(name: str) -> str:
+    """A parameter as it is typed."""
+    return "PARADIGM" if name == "paradigm" else "--" + name.replace("_", "-")
+
+
 @contextmanager
 def progress_bar(what: str, tally: Callable[[], str] | None = None) -> Iterator[Callable[[int, int], None]]:
     """A progress bar at a terminal that appears when the work takes longer than two seconds.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 import typer
 from typing_extensions import Doc, Unpack
 
-from ..core.errors import SpanLabError
 from .declared import PathLike, Words, part, public, words
 from .machines import Taken
 from .options import (
@@ -20,11 +19,54 @@ from .options import (
     TrialsOption,
     TriggersOption,
     as_lists,
+    leave_out,
     parse_generator,
     watcher,
     window_options,
 )
-from .studies import StudyOptions, VisitOptions, parse_fields, run_study
+from .studies import VisitOptions, parse_fields, run_study
+
+
+class Looks(TypedDict, total=False):
+    """How the window looks, and when it takes a press."""
+
+    palette: Annotated[
+        str,
+        typer.Option(
+            "--palette",
+            help="colours of the stimuli for people: published, or safe for those who cannot tell red from green",
+        ),
+    ]
+    refractory: Annotated[
+        str,
+        typer.Option(
+            "--refractory",
+            help=(
+                "ms after its onset in which a self-paced step ignores presses if a press ended the step before: of the"
+                " same key, of another key; 0 for none"
+            ),
+            metavar="SAME,OTHER",
+        ),
+    ]
+
+
+class Answering(TypedDict, total=False):
+    """By which keys somebody answers."""
+
+    keys: Annotated[
+        str,
+        typer.Option(
+            "--keys",
+            help=(
+                "keys for questions with two words: standard, swapped (they change sides) or counterbalanced (swapped"
+                " for every other participant)"
+            ),
+        ),
+    ]
+    key: Annotated[
+        Words,
+        typer.Option("--key", help="another key for an answer, such as same=s; may be repeated", metavar="ANSWER=KEY"),
+    ]
 
 
 class AtWindow(TypedDict, total=False):
@@ -79,32 +121,11 @@ class AtWindow(TypedDict, total=False):
             metavar="PATCH",
         ),
     ]
-    palette: Annotated[
-        str,
-        typer.Option(
-            "--palette",
-            help="colours of the stimuli for people: published, or safe for those who cannot tell red from green",
-        ),
-    ]
     font: Annotated[
         PathLike | None,
         typer.Option("--font", help="font file for letters that the shipped typeface lacks", metavar="FILE"),
     ]
     triggers: TriggersOption
-    keys: Annotated[
-        str,
-        typer.Option(
-            "--keys",
-            help=(
-                "keys for questions with two words: standard, swapped (they change sides) or counterbalanced (swapped"
-                " for every other participant)"
-            ),
-        ),
-    ]
-    key: Annotated[
-        Words,
-        typer.Option("--key", help="another key for an answer, such as same=s; may be repeated", metavar="ANSWER=KEY"),
-    ]
     buttons: Annotated[
         str,
         typer.Option(
@@ -113,20 +134,9 @@ class AtWindow(TypedDict, total=False):
             metavar="BOX",
         ),
     ]
-    refractory: Annotated[
-        str,
-        typer.Option(
-            "--refractory",
-            help=(
-                "ms after its onset in which a self-paced step ignores presses if a press ended the step before: of the"
-                " same key, of another key; 0 for none"
-            ),
-            metavar="SAME,OTHER",
-        ),
-    ]
 
 
-class RunOptions(AtWindow, VisitOptions, total=False):
+class RunOptions(AtWindow, Looks, Answering, VisitOptions, total=False):
     """How somebody sits at the window, and which session of a study it is."""
 
     say: Annotated[
@@ -192,37 +202,39 @@ def run(
     from ..sessions.people import Seat, begin_with_somebody, plan_for_somebody
     from ..sessions.run import carry_out
     from ..sessions.studies.study import is_study
+    from ..sessions.studies.visit import VisitRequest
 
-    window = {
+    window: dict[str, Any] = {
         **window_options(options),
         "triggers": options.get("triggers") or "",
         "buttons": options.get("buttons", ""),
-        **({} if options.get("font") is None else {"font": str(options.get("font"))}),
+        **part(options, Looks),
     }
-    looks: dict[str, Any] = {"palette": options["palette"]} if "palette" in options else {}
-    if "refractory" in options:
-        looks["refractory"] = read_refractory(options["refractory"])
-    of_paradigms = {"set": levels, "seed": seed, "trials": trials, "design": design}
-    of_paradigms |= {"generator": generator, "no_practice": not practice}
+    if options.get("font") is not None:
+        window["font"] = str(options["font"])
+    if "refractory" in window:
+        window["refractory"] = read_refractory(window["refractory"])
     if is_study(paradigm):
-        of_paradigms |= {name: options.get(name) for name in ("keys", "key")}
-        _refuse(of_paradigms, "the study file says that")
-        visit = StudyOptions(
+        of_paradigms = {"set": levels, "seed": seed, "trials": trials, "design": design, "generator": generator}
+        of_paradigms |= {"no_practice": not practice, **part(options, Answering)}
+        leave_out(of_paradigms, "the study file says that")
+        kind = "pilot" if pilot else "person"
+        request = VisitRequest(
             participant=participant,
             session=options.get("session", ""),
             number=options.get("number", ""),
             fields=parse_fields(words(options.get("field", ()))),
             existing=options.get("existing", ""),
-            dialog=options.get("dialog", True),
             language=language,
-            pilot=pilot,
-            simulate=simulate,
+            kind=kind if simulate is None else "simulated",
         )
-        return Taken(Path(data), told=run_study(paradigm, Path(data), visit, speed, {**window, **looks}))
-    _refuse(dict.fromkeys(part(options, VisitOptions), True), f"{paradigm} is not a study file")
+        seat = Seat(participant, window, simulate, speed)
+        said = run_study(paradigm, Path(data), request, seat, dialog=options.get("dialog", True))
+        return Taken(Path(data), told=said)
+    leave_out(dict.fromkeys(part(options, VisitOptions), True), f"{paradigm} is not a study file")
     watching = watcher(options.get("say"))
-    looks = {"palette": "published", "refractory": read_refractory("200,100"), **looks}
-    seat = Seat(participant, {**window, **looks}, simulate, speed)
+    usual = {"palette": "published", "refractory": read_refractory("200,100")}
+    seat = Seat(participant, usual | window, simulate, speed)
     chosen_levels = as_lists(levels)
     chosen = plan_for_somebody(
         Path(data),
@@ -246,10 +258,3 @@ def run(
         keys=key_setting(options.get("keys", "standard"), words(options.get("key", ()))),
     )
     return Taken(begun.folder, carry_out(begun, agent, watching))
-
-
-def _refuse(given: Mapping[str, Any], why: str) -> None:
-    """Options that were given and mean nothing here."""
-    spelt = ["--" + name.replace("_", "-") for name, value in given.items() if value not in (None, "", (), False)]
-    if spelt:
-        raise SpanLabError(f"leave out {' and '.join(spelt)}: {why}")

@@ -136,9 +136,6 @@ def demo(
     browser: Annotated[
         bool, typer.Option("--browser", help="the simulated participant uses a page in Chromium, not a PsychoPy window")
     ] = False,
-    everything: Annotated[
-        bool, typer.Option("--all", help="eight more paradigms for machines (takes about three times as long)")
-    ] = False,
     output: Annotated[
         PathLike, typer.Option("-o", "--output", help="folder for sessions and report", metavar="DIR")
     ] = "demo",
@@ -147,7 +144,7 @@ def demo(
     simulated observers take the same trials; then the report."""
     from .demonstration import run_demo
 
-    run_demo(Path(output), me, everything, browser)
+    run_demo(Path(output), me, browser)
 
 
 @public

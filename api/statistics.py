@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,12 +12,13 @@ from typing_extensions import Unpack
 from ..core.atomic_files import written_in
 from ..core.errors import SpanLabError
 from ..core.table_cells import csv_text
-from .data import DataArgument, MarginOption, Reading, cautions, loaded, table_lines
+from .data import DataArgument, MarginOption, Reading, cautions, loaded, page_lines
 from .declared import PathLike, Result, Words, public, words
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..analysis.report.html_tables import PageTable
     from ..analysis.stats.mixed_model import Mixed
 
 #: Kinds with more contrasts than these are in the files only.
@@ -65,6 +66,8 @@ def stats(
 ) -> Result:
     """Test who answers better, and where: agents and conditions in a mixed-effects logistic model
     of each paradigm, with contrasts and corrected p values."""
+    import pandas as pd
+
     from ..analysis.data.unread import unread_shares
     from ..analysis.inference import against_guessing, among_all, guessing_table, sizes_of_families
     from ..analysis.stats.equivalence import read_margins
@@ -118,7 +121,7 @@ def stats(
             *model.notes,
             *([sensitivity.problem] if sensitivity.cells and sensitivity.problem else []),
         ]
-        results["notes"] = _notes(notes)
+        results["notes"] = pd.DataFrame({"note": notes})
         results["unread"] = unread_shares(scored.parts[name].items)
         found.lines += _model(name, model, results, notes)
         if r is not None and len(model.cells.table):
@@ -139,190 +142,127 @@ def stats(
     return found
 
 
-def _notes(notes: list[str]) -> pd.DataFrame:
-    import pandas as pd
-
-    return pd.DataFrame({"note": notes})
-
-
 def _model(name: str, model: Mixed, results: dict[str, pd.DataFrame], notes: list[str]) -> Iterator[str]:
     """A model's cells, and each table of its results that has rows."""
-    if not len(model.cells.table):
-        yield from (f"{name}: no model", *notes, "")
-        yield from _unread(results["unread"])
-        return
-    yield f"{name}: {model.cells.formula}\n"
-    cells = model.cells.table.to_dict("records")
-    unread = "unread" in model.cells.table.columns
-    yield from table_lines(
-        (
-            "agent",
-            model.cells.by or "condition",
-            "answers",
-            "right",
-            *(("unread", "right if they are guesses") if unread else ()),
-        ),
-        [
-            (
-                *(str(row["agent"]), str(row["condition"]) or "-", f"{row['n']:,}", f"{row['correct']:.1%}"),
-                *(
-                    (
-                        f"{row['unread']:.1%}",
-                        f"{row['if_guessed']:.1%}" if row["if_guessed"] == row["if_guessed"] else "-",
-                    )
-                    if unread
-                    else ()
-                ),
-            )
-            for row in cells
-        ],
-    )
-    yield ""
-    yield from _unread(results["unread"])
-    shown = {
-        "terms": _terms,
-        "contrasts": _contrasts,
-        "sensitivity": _sensitivity,
-        "likeness": _likeness,
-        "guessing": _guessing,
-        "reliability": _reliability,
-        "random": _random,
-    }
-    for table, lines_of in shown.items():
-        if len(results[table]):
-            yield from lines_of(results[table])
-    yield from (*notes, "")
-
-
-def _terms(terms: pd.DataFrame) -> Iterator[str]:
-    rows = [
-        (row["term"], f"{row['f']:.2f}", f"{row['df']}, {_df(row['df_error'])}", _p(row["p"]), row["note"])
-        for row in terms.to_dict("records")
-    ]
-    yield from table_lines(("term", "LR / df", "df", "p", ""), rows)
-    yield ""
-
-
-def _contrasts(contrasts: pd.DataFrame) -> Iterator[str]:
+    from ..analysis.report.models import model_tables
     from ..analysis.stats.mixed_contrasts import TESTED
 
-    tested = contrasts[contrasts["kind"].isin(TESTED)]
-    if not len(tested):
-        return
-    shown = tested[tested.groupby("kind")["p"].transform("size") <= _SHOWN]
-    yield from table_lines(
-        ("contrast", "odds ratio", "95% interval", "p (Holm)", "observed", ""),
-        [_contrast(row) for row in shown.to_dict("records")],
-    )
-    for kind, many in tested.loc[~tested.index.isin(shown.index), "kind"].value_counts().items():
-        yield f"... and {many} contrasts of {kind}: -o DIR writes them all"
-    yield ""
+    there = bool(len(model.cells.table))
+    yield f"{name}: {model.cells.formula}\n" if there else f"{name}: no model"
+    yield from () if there else notes
+    shown = [_cells(model)] if there else []
+    if len(results["unread"]):
+        shown.append(_unread(results["unread"]))
+    if there:
+        shown += model_tables(model, kinds=TESTED)
+        shown += [show(results[table]) for table, show in _SHOWN_AS.items() if len(results[table])]
+    for table in shown:
+        yield from page_lines(table)
+    if there and len(results["likeness"]):
+        yield from _on_likeness("alike" in results["likeness"].columns)
+    yield from (*(notes if there else ()), "")
 
 
-def _guessing(guessing: pd.DataFrame) -> Iterator[str]:
+def _cells(model: Mixed) -> PageTable:
+    from ..analysis.data.numbers import whole
+    from ..analysis.report.html_tables import page_table, unread_columns, words_of
+    from ..analysis.report.text import percent
+
+    columns = [
+        words_of("agent"),
+        words_of("condition", model.cells.by or "condition"),
+        ("answers", lambda row: whole(row["n"])),
+        ("right", lambda row: percent(row["correct"])),
+        *unread_columns(model.cells.table),
+    ]
+    return page_table(model.cells.table, columns, "")
+
+
+def _unread(unread: pd.DataFrame) -> PageTable:
+    """The shares of replies that could not be read, and what they leave open."""
+    from ..analysis.data.numbers import whole
+    from ..analysis.report.html_tables import page_table, words_of
+    from ..analysis.report.text import percent
+
+    columns = [
+        words_of("agent"),
+        ("answers", lambda row: whole(row["n"])),
+        ("unread", lambda row: percent(row["unread"])),
+        ("right if all are wrong", lambda row: percent(row["all_wrong"])),
+        ("right if they are guesses", lambda row: percent(row["if_guessed"])),
+    ]
+    return page_table(unread, columns, "Replies that could not be read (they count as wrong)")
+
+
+def _guessing(table: pd.DataFrame) -> PageTable:
     from ..analysis.report.html_tables import guessing_table
 
-    table = guessing_table(guessing)
-    yield f"{table.title}\n"
-    yield from table_lines(table.columns, table.rows)
-    yield ""
+    return guessing_table(table)
 
 
-def _reliability(reliability: pd.DataFrame) -> Iterator[str]:
-    from ..analysis.data.numbers import limits, number
+def _reliability(table: pd.DataFrame) -> PageTable:
+    from ..analysis.data.numbers import limits, number, whole
+    from ..analysis.report.html_tables import page_table, words_of
 
-    yield "Reliability of the share of right answers, over people (halves stepped up by Spearman and Brown)\n"
-    rows = [
-        (
-            row["agent"],
-            row["kind"],
-            number(row["whole"]),
-            limits(row["low"], row["high"]),
-            f"{row['n_people']}",
-            row["note"],
-        )
-        for row in reliability.to_dict("records")
+    columns = [
+        words_of("agent"),
+        words_of("kind", "of"),
+        ("r", lambda row: number(row["whole"])),
+        ("95% interval", lambda row: limits(row["low"], row["high"])),
+        ("people", lambda row: whole(row["n_people"])),
+        words_of("note"),
     ]
-    yield from table_lines(("agent", "of", "r", "95% interval", "people", ""), rows)
-    yield ""
+    title = "Reliability of the share of right answers, over people (halves stepped up by Spearman and Brown)"
+    return page_table(table, columns, title)
 
 
-def _random(effects: pd.DataFrame) -> Iterator[str]:
-    rows = [(row["effect"], f"{row['levels']:,}", f"{row['sd']:.2f}") for row in effects.to_dict("records")]
-    yield from table_lines(("random effect", "levels", "SD (log odds)"), rows)
-    yield ""
+def _sensitivity(table: pd.DataFrame) -> PageTable:
+    from ..analysis.data.numbers import limits, number, p_value
+    from ..analysis.report.html_tables import page_table
+
+    columns = [
+        ("contrast", lambda row: f"{row['measure']}: {row['contrast']}"),
+        ("estimate", lambda row: _in_digits(row, row["estimate"], number)),
+        ("95% interval", lambda row: limits(row["low"], row["high"], lambda value: _in_digits(row, value, number))),
+        ("p (Holm)", lambda row: p_value(row["p_holm"])),
+    ]
+    title = "Sensitivity and bias (mixed-effects probit model)"
+    return page_table(_few(table[table["kind"] != "agent"]), columns, title)
 
 
-def _unread(unread: pd.DataFrame) -> Iterator[str]:
-    """Print the shares of replies that could not be read, and what they leave open."""
-    if not len(unread):
-        return
-    yield "Replies that could not be read (they count as wrong)\n"
-    rows = []
-    for row in unread.to_dict("records"):
-        upper = f"{row['if_guessed']:.1%}" if row["if_guessed"] == row["if_guessed"] else "-"
-        rows.append((row["agent"], f"{row['n']:,}", f"{row['unread']:.1%}", f"{row['all_wrong']:.1%}", upper))
-    yield from table_lines(("agent", "answers", "unread", "right if all are wrong", "right if they are guesses"), rows)
-    yield ""
-
-
-def _sensitivity(table: pd.DataFrame) -> Iterator[str]:
-    from ..analysis.data.numbers import decimals, limits, number
-
-    kept = table[table["kind"] != "agent"]
-    kept = kept[kept.groupby(["measure", "kind"])["kind"].transform("size") <= _SHOWN]
-    yield "Sensitivity and bias (mixed-effects probit model)\n"
-    rows = []
-    for row in kept.to_dict("records"):
-        digits = decimals(row["low"], row["high"], 2)
-        interval = limits(row["low"], row["high"], lambda value, digits=digits: number(value, digits))
-        name = f"{row['measure']}: {row['contrast']}"
-        rows.append((name, number(row["estimate"], digits), interval, _p(row["p_holm"])))
-    yield from table_lines(("contrast", "estimate", "95% interval", "p (Holm)"), rows)
-    yield ""
-
-
-def _likeness(differences: pd.DataFrame) -> Iterator[str]:
+def _likeness(table: pd.DataFrame) -> PageTable:
     """Differences in the numbers of the study, with what they say of equivalence."""
-    from ..analysis.data.numbers import decimals, limits, with_sign
-    from ..analysis.stats.equivalence import PRIOR, bayes_in_words
+    from ..analysis.data.numbers import limits, p_value, with_sign
+    from ..analysis.report.html_tables import page_table, words_of
+    from ..analysis.stats.equivalence import bayes_in_words
 
-    declared = "alike" in differences.columns
-    yield "Differences in percentage points and d′ (t tests; p values are not corrected)\n"
-    rows = []
-    kept = differences[differences.groupby(["measure", "kind"])["kind"].transform("size") <= _SHOWN]
-    for row in kept.to_dict("records"):
-        scale, least = (100, 1) if row["measure"] == "correct" else (1, 2)
-        digits = decimals(scale * row["low"], scale * row["high"], least)
+    points = table["measure"] == "correct"
+    scaled = table.copy()
+    for column in {"value", "low", "high", "low_90", "high_90"} & {*table.columns}:
+        scaled[column] = table[column].where(~points, 100 * table[column])
 
-        def scaled(value: float, scale: int = scale, digits: int = digits) -> str:
-            return with_sign(scale * value, digits)
+    def signed(row: Mapping[Any, Any], value: float) -> str:
+        return _in_digits(row, value, with_sign, 1 if row["measure"] == "correct" else 2)
 
-        value = f"{scaled(row['value'])} {'points' if row['measure'] == 'correct' else row['measure']}"
-        texts = [
-            str(row["contrast"]),
-            value,
-            limits(row["low"], row["high"], scaled),
-            _p(row["p"]),
-            bayes_in_words(row["bf10"]),
+    columns = [
+        words_of("contrast", "difference"),
+        ("value", lambda row: f"{signed(row, row['value'])} {_UNITS.get(row['measure'], row['measure'])}"),
+        ("95% interval", lambda row: limits(row["low"], row["high"], lambda value: signed(row, value))),
+        ("p", lambda row: p_value(row["p"])),
+        ("BF10", lambda row: bayes_in_words(row["bf10"])),
+    ]
+    if "alike" in table.columns:
+        columns += [
+            ("90% interval", lambda row: limits(row["low_90"], row["high_90"], lambda value: signed(row, value))),
+            ("alike? (TOST)", lambda row: str(row["alike"]) or "–"),
         ]
-        rows.append(
-            (*texts, limits(row["low_90"], row["high_90"], scaled) if row["alike"] else "-", str(row["alike"]) or "-")
-            if declared
-            else tuple(texts)
-        )
-    yield from table_lines(
-        ("difference", "value", "95% interval", "p", "BF10", *(("90% interval", "alike? (TOST)") if declared else ())),
-        rows,
-    )
-    left = differences[~differences.index.isin(kept.index)]
-    for measure, kind in left[["measure", "kind"]].drop_duplicates().itertuples(index=False, name=None):
-        many = int(((left["measure"] == measure) & (left["kind"] == kind)).sum())
-        yield (
-            f"... and {many} differences of {kind} in {'percentage points' if measure == 'correct' else measure}: -o"
-            " DIR writes them all"
-        )
-    yield ""
+    title = "Differences in percentage points and d′ (t tests; p values are not corrected)"
+    return page_table(_few(scaled), columns, title)
+
+
+def _on_likeness(declared: bool) -> Iterator[str]:
+    from ..analysis.stats.equivalence import PRIOR
+
     yield f"{PRIOR} A dash: the units are not all of one kind, or differ between conditions."
     if not declared:
         yield (
@@ -332,20 +272,20 @@ def _likeness(differences: pd.DataFrame) -> Iterator[str]:
     yield ""
 
 
-def _contrast(row: dict[Any, Any]) -> tuple[str, ...]:
-    from ..analysis.data.numbers import odds
+def _in_digits(row: Mapping[Any, Any], value: float, say: Callable[[float, int], str], least: int = 2) -> str:
+    """A number in as many decimals as its interval needs."""
+    from ..analysis.data.numbers import decimals
 
-    points = "" if row["points"] != row["points"] else f"{row['points']:+.1f} points, h = {row['cohens_h']:+.2f}"
-    ratio, interval = odds(row["odds_ratio"], row["odds_ratio_low"], row["odds_ratio_high"])
-    return str(row["contrast"]), ratio, interval, _p(row["p_holm"]), points, str(row["note"])
-
-
-def _df(value: float) -> str:
-    return "inf" if value > 1e5 else f"{value:.1f}"
+    return say(value, decimals(row["low"], row["high"], least))
 
 
-def _p(value: float) -> str:
-    return "-" if value != value else "< .001" if value < 0.001 else f"{value:.3f}"
+def _few(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of those kinds that have few; the file has all."""
+    return table[table.groupby(["measure", "kind"])["kind"].transform("size") <= _SHOWN]
+
+
+_UNITS = {"correct": "points"}
+_SHOWN_AS = {"sensitivity": _sensitivity, "guessing": _guessing, "reliability": _reliability, "likeness": _likeness}
 
 
 def _whole(name: str, parts: list[pd.DataFrame]) -> pd.DataFrame:

@@ -8,7 +8,8 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
@@ -23,13 +24,11 @@ from .options import DataOption, progress_bar, with_display
 if TYPE_CHECKING:
     from ..agents.window import WindowAgent
     from ..paradigms import Paradigm, Percept, ResponseKind, Trial
+    from ..sessions.people import Seat
     from ..sessions.studies.battery import Battery
-    from ..sessions.studies.monitoring import MonitoredSession
-    from ..sessions.studies.participants import Kind
+    from ..sessions.studies.monitoring import Monitor
     from ..sessions.studies.study import Study, StudyParadigm
     from ..sessions.studies.visit import Visit, VisitRequest
-
-DATA = Path("data")
 
 StudyArgument = Annotated[PathLike, typer.Argument(help="study file (YAML)", metavar="STUDY")]
 
@@ -63,21 +62,6 @@ class VisitOptions(TypedDict, total=False):
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class StudyOptions:
-    """The arguments and options of ``spanlab run STUDY``."""
-
-    participant: str
-    session: str
-    number: str
-    fields: Mapping[str, str]
-    existing: str
-    dialog: bool
-    language: str
-    pilot: bool
-    simulate: str | None
-
-
 def parse_fields(pairs: Sequence[str] | None) -> dict[str, str]:
     """``["age=23"]`` to ``{"age": "23"}``."""
     fields: dict[str, str] = {}
@@ -90,36 +74,48 @@ def parse_fields(pairs: Sequence[str] | None) -> dict[str, str]:
 
 
 def run_study(
-    file: str, data: Path, options: StudyOptions, speed: float, window: dict[str, Any], as_before: bool = False
+    file: str,
+    data: Path,
+    request: VisitRequest,
+    seat: Seat,
+    dialog: bool = True,
+    as_before: bool = False,
 ) -> tuple[str, ...]:
-    """Run a session of a study with the participant that the options or the dialog name.
+    """Run a session of a study with the participant that the request or the dialog names.
 
     Parameters
     ----------
+    dialog : whether somebody may be asked in a window who it is
     as_before : True where the window of a session that goes on is to be as it was, but for a port
-        and a screen in ``window``
+        and a screen that are given
     """
-    from ..agents.human.seating import defaults_of_then, seat, window_again
+    from ..agents.human import seating
     from ..sessions.studies.battery import Battery
     from ..sessions.studies.study import load_study
     from ..sessions.studies.visit import as_begun, foresee
 
-    study = load_study(file)
+    study, window = load_study(file), dict(seat.window)
     port = str(window.get("triggers") or "")
     for one in study.paradigms:
         _triggers(one, port)  # what is wrong with the codes of any is told before somebody sits down
-    kind: Kind = "simulated" if options.simulate is not None else "pilot" if options.pilot else "person"
-    request = _visit_request(study, data, options, kind)
+    request = _visit_request(study, data, request, dialog)
     begun, settings = as_begun(study, data, request)
     if as_before and "fullscreen" in settings:  # what somebody without a window of ours took has none
-        place = {**window_again(settings, window.get("screen")), "triggers": port}
+        place = {**seating.window_again(settings, window.get("screen")), "triggers": port}
     else:
-        place = {**defaults_of_then(settings), **_window(begun, window)}
-    agent = seat(options.simulate, 1, speed, place)
-    with _telling() as progress:
+        place = {**seating.defaults_of_then(settings), **_window(begun, window)}
+    agent = seating.seat(seat.simulate, 1, seat.speed, place)
+    with ExitStack() as bars:
+
+        def progress(session: Any) -> Callable[[int, int], None]:
+            """A bar for each paradigm, one after the other."""
+            bars.close()
+            return bars.enter_context(progress_bar(f"{session.info['participant']} · {session.paradigm.name}"))
+
         ask = _asking(agent) if request.asked_later else None
+        pilot = request.kind == "pilot"
         battery = Battery(
-            foresee(study, data, request), agent, options.pilot, lambda one: _triggers(one, port), progress, ask=ask
+            foresee(study, data, request), agent, pilot, lambda one: _triggers(one, port), progress, ask=ask
         )
         return _take(battery, study, data, request)
 
@@ -157,17 +153,14 @@ def _take(battery: Battery, study: Study, data: Path, request: VisitRequest) -> 
     try:
         battery.run()
     except NoConsentError as error:
-        raise SpanLabError(f"{error}\nTo ask again: {_again(sys.argv[1:], visit)}") from None
+        raise SpanLabError(f"{error}\nTo ask again: {_again(visit.folder)}") from None
     except QuizLeftError as error:
         print(f"spanlab: {error}", file=sys.stderr)
     except (KeyboardInterrupt, SpanLabError) as error:
         what = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
-        safe = (
-            "The finished trials are safe."
-            if any(state.done for state in states(visit.folder).values())
-            else "No trial is finished yet."
-        )
-        raise SpanLabError(f"{what}\n{safe} Continue with: {_again(sys.argv[1:], visit)}") from None
+        any_done = any(state.done for state in states(visit.folder).values())
+        safe = "The finished trials are safe." if any_done else "No trial is finished yet."
+        raise SpanLabError(f"{what}\n{safe} Continue with: {_again(visit.folder)}") from None
     return (str(visit.folder),)
 
 
@@ -219,35 +212,23 @@ def _window(study: Study, window: dict[str, Any]) -> dict[str, Any]:
     return with_display({name: value for name, value in window.items() if name != "width_cm"}, study.display)
 
 
-def _visit_request(study: Study, data: Path, options: StudyOptions, kind: Kind) -> VisitRequest:
-    from ..sessions.studies.visit import VisitRequest, check_request
+def _visit_request(study: Study, data: Path, request: VisitRequest, dialog: bool) -> VisitRequest:
+    from ..sessions.studies.visit import check_request
 
-    several = len(study.sessions) > 1
-    request = VisitRequest(
-        participant=options.participant,
-        session=options.session or ("1" if not several or kind == "simulated" else ""),
-        number=options.number,
-        language=options.language,
-        fields=options.fields,
-        existing=options.existing,
-        kind=kind,
-    )
-    if not options.participant and kind != "simulated" and options.dialog and _display():
+    somebody = request.participant or request.kind == "simulated"
+    if not request.session and (len(study.sessions) == 1 or request.kind == "simulated"):
+        request = replace(request, session="1")
+    if not somebody and dialog and _display():
         return _asked(study, data, request)
-    wrong = check_request(study, data, request)
-    if wrong:
+    if wrong := check_request(study, data, request):
         expected = {
-            field.name: f" ({field.expected()})" for field in study.fields if not options.fields.get(field.name)
+            field.name: f" ({field.expected()})" for field in study.fields if not request.fields.get(field.name)
         }
         lines = [
             f"  --{name}: {why}" if name in _OPTIONS else f"  --field {name}=...: {why}{expected.get(name, '')}"
             for name, why in wrong.items()
         ]
-        how = (
-            ""
-            if options.participant or kind == "simulated" or _display()
-            else " (there is no display for the dialog: DISPLAY is not set)"
-        )
+        how = "" if somebody or _display() else " (there is no display for the dialog: DISPLAY is not set)"
         raise SpanLabError("\n".join([f"{study.name} cannot begin{how}:", *lines]))
     return request
 
@@ -305,178 +286,68 @@ def _triggers(entry: StudyParadigm, port: str) -> dict[str, Any]:
     return {"triggers": trigger_request(entry.paradigm, port, entry.entry.triggers)} if port else {}
 
 
-class _telling:  # noqa: N801 - a context manager, named as it reads
-    """A progress bar for each paradigm, one after the other."""
+def _again(visit: Path) -> str:
+    """What goes on with a session of a study. How somebody sits at the window is known once a
+    paradigm has begun, and what was asked about the participant once it is kept."""
+    from ..sessions.studies.visit_files import fields_due, states
 
-    def __init__(self) -> None:
-        self._bar: Any = None
-
-    def __enter__(self) -> Any:
-        def begins(session: Any) -> Any:
-            self._end()
-            self._bar = progress_bar(f"{session.info['participant']} · {session.paradigm.name}")
-            return self._bar.__enter__()
-
-        return begins
-
-    def _end(self) -> None:
-        if self._bar is not None:
-            self._bar.__exit__(None, None, None)
-            self._bar = None
-
-    def __exit__(self, *error: object) -> None:
-        self._end()
+    if states(visit) and not fields_due(visit):
+        return f"spanlab resume {shlex.quote(str(visit))}"
+    head = f"--participant {visit.parent.name} --session {visit.name.split('-')[1]} --existing resume"
+    return f"the same command with {head}"
 
 
-#: options of which the command that goes on has its own; True where a value follows
-_REPLACED = {
-    "--participant": True,
-    "--session": True,
-    "--number": True,
-    "--field": True,
-    "--existing": True,
-    "--dialog": False,
-    "--no-dialog": False,
-}
-
-
-def _again(typed: Sequence[str], visit: Visit) -> str:
-    """The command that goes on: what was typed, for this participant and session; ``resume`` as it
-    was typed."""
-    from ..sessions.studies.visit_files import fields_due
-
-    if typed[:1] == ["resume"]:
-        return shlex.join(["spanlab", *typed])
-    kept: list[str] = []
-    left = iter(typed)
-    not_kept_yet = fields_due(visit.folder)
-    for word in left:
-        name, equals, _ = word.partition("=")
-        if name not in _REPLACED or (name == "--field" and not_kept_yet):
-            kept.append(word)
-        elif _REPLACED[name] and not equals:
-            next(left, None)
-    return shlex.join(
-        [
-            "spanlab",
-            *kept,
-            "--participant",
-            str(visit.person.name),
-            "--session",
-            str(visit.session),
-            "--existing",
-            "resume",
-        ]
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class WayOn:
-    """Continuation of an unfinished session of a study.
-
-    Parameters
-    ----------
-    visit : folder of the session
-    line : the command, with what must be said of it
-    study : file of the study; empty where this command alone cannot go on: it is not here,
-        questions are due, or people come by a link
-    options : what would be typed after it
-    data : data folder
-    """
-
-    visit: Path
-    line: str
-    study: str
-    options: StudyOptions
-    data: Path
-
-
-def lines_to_go_on(folder: Path) -> list[str] | None:
-    """Return the lines on each unfinished session of a study in a folder of its data; None for a
-    folder that is not a study's."""
-    ways = ways_on(folder)
-    return None if ways is None else [way.line for way in ways]
-
-
-def recorded_by(file: Path) -> Path:
-    """The folder of a study's data, by the file of the study; any other path as it is.
-
-    Raises
-    ------
-    SpanLabError
-        where nobody has taken part in the study yet, as far as the default folder of data tells.
-    """
-    from ..sessions.studies.study import is_study, load_study
-    from ..sessions.studies.visit_files import latest_visits
-
-    if not file.is_file() or not is_study(file):
-        return file
-    folder = DATA / load_study(file).name
-    if not latest_visits(folder.resolve()):
-        raise SpanLabError(
-            f"nobody has taken part in this study yet in {folder}; if its data are elsewhere, give their folder in"
-            f" place of {file.name}"
-        )
-    return folder
-
-
-def ways_on(folder: Path) -> list[WayOn] | None:
-    """Return the continuation of each unfinished session of a study in a folder of its data; None
-    for a folder that is not a study's."""
+def unfinished(folder: Path) -> list[Path] | None:
+    """The unfinished sessions of a study in a folder of its data; None for a folder that is not a
+    study's."""
     from ..sessions.studies.visit_files import finished_on_record, latest_visits, read_journal
 
     visits = latest_visits(folder.resolve())
     if visits is None:
         return None
-    over = [
+    return [
         visit
         for visit in visits
-        if finished_on_record(visit) or any(line["event"] == "left" for line in read_journal(visit))
+        if not finished_on_record(visit) and all(line["event"] != "left" for line in read_journal(visit))
     ]
-    return [_way_on(visit) for visit in visits if visit not in over]
 
 
-def _way_on(visit: Path) -> WayOn:
+def resume_visit(visit: Path, window: dict[str, Any]) -> tuple[str, ...]:
+    """Go on with a session of a study.
+
+    Raises
+    ------
+    SpanLabError
+        where this takes more than the record has; the message says how it goes on.
+    """
+    from ..sessions.people import Seat
     from ..sessions.record.reader import read_session
     from ..sessions.record.session_info import in_browser
+    from ..sessions.studies.visit import VisitRequest
     from ..sessions.studies.visit_files import fields_due, read_head, states
 
     head, infos = read_head(visit), [read_session(state.folder) for state in states(visit).values()]
     data, here = visit.parents[2], Path.cwd()
-    shown = data.relative_to(here) if data.is_relative_to(here) else data
-    file, absent = _study_file(head["study"], here, data.parent)
-    pilot, simulate = (
-        head["kind"] == "pilot",
-        (
-            (infos[-1]["agent"].removeprefix("simulated:") if infos else "capacity")
-            if head["kind"] == "simulated"
-            else None
-        ),
-    )
-    options = StudyOptions(head["participant"], str(head["session"]), "", {}, "resume", False, "", pilot, simulate)
+    data = data.relative_to(here) if data.is_relative_to(here) else data
+    file = _study_file(head["study"], here, visit.parents[3])
     if any(map(in_browser, infos)):
-        line = (
-            f"{head['participant']} opens the same link again, while this runs:"
-            f" {shlex.join(['spanlab', 'serve', file, '--data', str(shown)])}{absent}"
+        raise SpanLabError(
+            f"{head['participant']} opens the same link again, while this runs: spanlab serve {file or 'STUDY.yaml'}"
+            f" --data {data}"
         )
-        return WayOn(visit, line, "", options, data)
-    words = [
-        "spanlab",
-        "run",
-        file,
-        "--participant",
-        head["participant"],
-        "--session",
-        str(head["session"]),
-        "--existing",
-        "resume",
-    ]
-    words += ["--data", str(shown)] if shown != DATA else []
-    words += ["--pilot"] if pilot else []
-    words += ["--simulate", simulate] if simulate is not None else []
-    due = fields_due(visit)
-    line = f"{shlex.join(words)}{' with --field NAME=VALUE for each question about the participant' if due else ''}{absent}"  # noqa: E501
-    return WayOn(visit, line, "" if absent or due else file, options, shown)
+    who = f"--participant {head['participant']} --session {head['session']} --existing resume --data {data}"
+    if fields_due(visit):
+        raise SpanLabError(
+            f"{visit} lacks what the study asks about the participant: spanlab run {file or 'STUDY.yaml'} {who} --field"
+            " NAME=VALUE"
+        )
+    if not file:
+        raise SpanLabError(f"the file of the study {head['study']} is not here: spanlab run STUDY.yaml {who}")
+    simulate = None
+    if head["kind"] == "simulated":
+        simulate = infos[-1]["agent"].removeprefix("simulated:") if infos else "capacity"
+    request = VisitRequest(head["participant"], str(head["session"]), existing="resume", kind=head["kind"])
+    return run_study(file, data, request, Seat(head["participant"], window, simulate), as_before=True)
 
 
 def decide(folder: Path, skip: str, repeat: str, reason: str) -> None:
@@ -502,16 +373,14 @@ def decide(folder: Path, skip: str, repeat: str, reason: str) -> None:
         visit_files.repeat(visits[0], repeat, reason)
 
 
-def _study_file(name: str, *folders: Path) -> tuple[str, str]:
-    """The file of a study, looked for in some folders; and what must be said where it is in none."""
+def _study_file(name: str, *folders: Path) -> str:
+    """The file of a study, looked for in some folders; empty where it is in none."""
     from ..core.json_values import as_object
     from ..paradigms.language.yaml_source import read
     from ..sessions.studies.study import is_study
 
-    for file in (path for folder in folders for path in sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")])):
-        if is_study(file) and as_object(read(file).data).get("study") == name:
-            return str(file.relative_to(folders[0]) if file.is_relative_to(folders[0]) else file), ""
-    return "STUDY.yaml", f" (STUDY.yaml stands for the file of the study {name}, which is not here)"
+    files = (path for folder in folders for path in sorted(folder.glob("*.y*ml")))
+    return next((str(path) for path in files if is_study(path) and as_object(read(path).data).get("study") == name), "")
 
 
 def too_short(percepts: Iterable[Percept]) -> list[str]:
@@ -676,11 +545,33 @@ def study_monitor(
     from ..sessions.studies.study import load_study
 
     loaded = load_study(study)
-    folder, look = Path(data) / loaded.name, Monitor(loaded, Path(data), timing_in_short).look
+    monitor = Monitor(loaded, Path(data), timing_in_short)
     if once or not sys.stdout.isatty():
-        return shown_once(loaded.name, folder, look, everything)
-    show_live(loaded.name, folder, look, every, everything)
+        return _now(monitor, loaded.name, Path(data), everything)
+    from rich.live import Live
+    from rich.text import Text
+
+    with Live(refresh_per_second=4) as live, suppress(KeyboardInterrupt):
+        while True:
+            table = _now(monitor, loaded.name, Path(data), everything)
+            live.update(Text(f"{time.strftime('%H:%M:%S')} (Ctrl-C ends this; nothing is written)\n\n{table}"))
+            time.sleep(every)
     return Result()
+
+
+def _now(monitor: Monitor, name: str, data: Path, everything: bool) -> Result:
+    """The sessions of a study as they are now."""
+    from ..sessions.studies.monitoring import describe_standings, standings, table_of
+
+    now = time.time()
+    seen = monitor.look(now)
+    table = table_of(seen, now, everything)
+    older = f"; {table.left_out} older {'row' if table.left_out == 1 else 'rows'} with --all" if table.left_out else ""
+    if not table.rows:
+        which = "is" if everything else "had a sign in the last 24 hours"
+        return Result([f"no session of {name} {which} in {data / name}{older}"])
+    below = f"{name}: {describe_standings(standings(seen))}{older}"
+    return tabled("sessions", table.header, list(table.rows), after=below)
 
 
 @public
@@ -728,63 +619,3 @@ def study_withdraw(
             " elsewhere yourself."
         ]
     )
-
-
-def shown_once(name: str, folder: Path, look: Callable[[float], list[MonitoredSession]], everything: bool) -> Result:
-    """The table as it is now."""
-    from ..sessions.studies.monitoring import describe_standings, standings, table_of
-
-    now = time.time()
-    seen = look(now)
-    table = table_of(seen, now, everything)
-    if not table.rows:
-        which = "is" if everything else "had a sign in the last 24 hours"
-        return Result([f"no session of {name} {which} in {folder}{_older(table.left_out)}"])
-    below = f"{name}: {describe_standings(standings(seen))}{_older(table.left_out)}"
-    return tabled("sessions", table.header, list(table.rows), after=below)
-
-
-def show_live(
-    name: str, folder: Path, look: Callable[[float], list[MonitoredSession]], every: float, everything: bool
-) -> None:
-    """Draw the table again and again, until Ctrl-C."""
-    from rich.console import Group
-    from rich.live import Live
-    from rich.table import Table
-    from rich.text import Text
-
-    from ..sessions.studies.monitoring import describe_standings, standings, table_of
-
-    with Live(refresh_per_second=4, screen=False) as live:
-        try:
-            while True:
-                now = time.time()
-                seen = look(now)
-                rows = table_of(seen, now, everything)
-                table = Table(*(rows.header or ("waiting for a session",)), box=None, pad_edge=False)
-                for line, state in zip(rows.rows, rows.states, strict=True):
-                    table.add_row(*(Text(cell) for cell in line), style=_style(state))
-                clock = time.strftime("%H:%M:%S", time.localtime(now))
-                counts = f": {describe_standings(standings(seen))}" if seen else ""
-                live.update(
-                    Group(
-                        Text(
-                            f"{name} in {folder}, {clock}{counts}{_older(rows.left_out)} (Ctrl-C ends this; nothing is"
-                            " written)\n",
-                            style="dim",
-                        ),
-                        table,
-                    )
-                )
-                time.sleep(every)
-        except KeyboardInterrupt:
-            return
-
-
-def _style(state: str) -> str:
-    alarming = {"silent": "yellow", "interrupted": "yellow", "dropped out": "yellow", "unreadable": "red"}
-    return {"running": "bold", "finished": "dim", **alarming}.get(state, "")
-
-
-def _older(many: int) -> str:
-    return f"; {many} older {'row' if many == 1 else 'rows'} with --all" if many else ""

@@ -60,7 +60,8 @@ def as_command(function: Callable[..., Any]) -> Callable[..., None]:
 
 
 def show(result: Any, *, as_json: bool = False, quiet: bool = False) -> None:
-    """Print what a function found: cautions on the error stream, then what it says, or its numbers.
+    """Print what a function found: cautions and summary on the error stream, then what it says, or
+    its numbers.
 
     Raises
     ------
@@ -69,6 +70,8 @@ def show(result: Any, *, as_json: bool = False, quiet: bool = False) -> None:
     """
     for caution in getattr(result, "cautions", ()):
         print(caution, file=sys.stderr)
+    for line in () if quiet else getattr(result, "summary", ()):
+        print(line, file=sys.stderr)
     if as_json:
         print(json.dumps(result.to_dict(), ensure_ascii=False, indent=1))
     elif result is not None and not quiet and (text := str(result)):

@@ -9,7 +9,6 @@ from tempfile import TemporaryDirectory
 
 from spanlab.agents import Observer
 from spanlab.core import SpanLabError, need
-from spanlab.paradigms import Paradigm
 from spanlab.sessions import ChosenTrials, remove_unused
 
 from .participant.channel import Channel
@@ -24,6 +23,8 @@ from .visits.visits import VisitDesk
 #: who takes part, as the link says
 PARTICIPANT = "simulated"
 _SCREEN_PX = (1280, 800)
+#: the visit is over within so many seconds
+_LONGEST_S = 1200
 
 
 def check() -> None:
@@ -39,16 +40,13 @@ def check() -> None:
     find_chromium()
 
 
-def take_in_browser(
-    data: Path, paradigm: Paradigm, chosen: ChosenTrials, observer: Observer, seed: int, speed: float, seconds: float
-) -> str:
+def take_in_browser(data: Path, chosen: ChosenTrials, observer: Observer, speed: float) -> str:
     """Have a simulated participant take trials in Chromium.
 
     Parameters
     ----------
     data : folder for the session, and for no other
-    seed, speed : of the participant's reaction times
-    seconds : the visit is over within so many
+    speed : of the participant's reaction times
 
     Returns
     -------
@@ -63,10 +61,12 @@ def take_in_browser(
 
     said: list[str] = []
     seated: list[SimulatedAtPage] = []
-    offer = ParadigmOffer(chosen.source, data, paradigm, practice=False, given=chosen)
+    offer = ParadigmOffer(chosen.source, data, chosen.paradigm, practice=False, given=chosen)
 
     def seat(channel: Channel, frames: FrameStore, screen: Callable[[], PageScreen], looks: Looks) -> SimulatedAtPage:
-        seated.append(SimulatedAtPage(channel, frames, screen, observer, looks.palette, looks.refractory, seed, speed))
+        seated.append(
+            SimulatedAtPage(channel, frames, screen, observer, looks.palette, looks.refractory, chosen.seed, speed)
+        )
         return seated[-1]
 
     def decided(command: int, step: int) -> Decision | None:
@@ -79,7 +79,7 @@ def take_in_browser(
                 tab.screen(*_SCREEN_PX)
                 tab.open(f"http://127.0.0.1:{port}/?participant={PARTICIPANT}")
                 tab.until("document.querySelector('#sheet button') !== null")
-                Hands(tab, decided, "both", seed=seed).go(seconds)
+                Hands(tab, decided, "both", seed=chosen.seed).go(_LONGEST_S)
         if said:
             raise SpanLabError(f"the visit in the browser was not finished: {'; '.join(said)}")
     except SpanLabError:

@@ -105,8 +105,6 @@ MISTAKES: list[tuple[str, str]] = [
     ("compare nowhere -o report", "nowhere: there is no session here"),
     ("compare folder -o report", "folder: there is no session here"),
     ("compare file -o report", "file: there is no session here"),
-    ("list --timetable --csv folder", "cannot write folder: Is a directory"),
-    ("list --timetable --csv nowhere/x.csv", "cannot write nowhere/x.csv: No such file or directory"),
     ("demo --me --browser", "--me makes you the participant at the window, --browser a simulated one at a page: choose one of them"),
     ("demo -o file/below", "cannot write to file/below: Not a directory; choose another folder with -o"),
     ("demo -o /proc/nowhere", "cannot write to /proc/nowhere: No such file or directory; choose another folder with -o"),
@@ -174,9 +172,9 @@ REAL: list[tuple[list[str], int, str]] = [
     ),
     (["resume", "folder"], 1, "spanlab: folder is not a session: it has no session.json\n"),
     (
-        ["list", "--family", "worms"],
+        ["list", "--about", "spatail", "vsr"],
         1,
-        "spanlab: no paradigm here has the family 'worms'; did you mean 'WorM'? The families are: Cognitive control, Continuous report, N-back, Recognition, Span tests, WorM, WorM variants\n",
+        "spanlab: no paradigm here is about 'spatail'. There are: intra-item binding, visual\n",
     ),
     (["list", "--timetable", "x"], 1, "spanlab: --timetable lists all there is: name none\n"),
 ]
@@ -359,7 +357,7 @@ VALUES = st.one_of(
 OPTIONS = {
     "show": ["-o", "--set", "--seed", "--generator", "--nonsense"],
     "check": ["--nonsense"],
-    "list": ["--family", "--domain", "--function", "--characteristic", "--parts", "--json-schema", "--timetable", "--csv", "--formats", "--nonsense"],
+    "list": ["--about", "--parts", "--json-schema", "--timetable", "--formats", "--nonsense"],
     "replay": ["--agent", "--trials", "--seed", "--set", "--like", "--data", "--design", "--generator", "--pilot", "--chat", "--states", "--workers", "--scheduler",
                "--nonsense"],
     "run": ["--participant", "--set", "--seed", "--trials", "--design", "--data", "--generator", "--language", "--no-practice", "--speed", "--simulate", "--screen-width"],

@@ -56,11 +56,11 @@ def test_the_quick_card_is_what_the_validators_read(name: str) -> None:
     assert card(name) == PARADIGMS[name].data
 
 
-def having(what: str, *values: str) -> set[str]:
+def having(*values: str) -> set[str]:
     """Names of the paradigms with any of these values, from the loaded paradigms."""
 
     def of(paradigm: Paradigm) -> tuple[str, ...]:
-        return (paradigm.family or "",) if what == "family" else getattr(paradigm, f"{what}s")
+        return (paradigm.family or "", *paradigm.domains, *paradigm.functions, *paradigm.characteristics)
 
     return {name for name, paradigm in PARADIGMS.items() if set(values) & set(of(paradigm))}
 
@@ -68,16 +68,12 @@ def having(what: str, *values: str) -> set[str]:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["--family", "WorM"], having("family", "WorM")),
-        (["--family", "n-BACK"], having("family", "N-back")),
-        (["--family", "worm", "--family", "N-back"], having("family", "WorM", "N-back")),
-        (["--domain", "verbal"], having("domain", "verbal")),
-        (
-            ["--domain", "Visual", "--function", "supervision"],
-            having("domain", "visual") & having("function", "supervision"),
-        ),
-        (["--characteristic", "primacy and recency"], having("characteristic", "primacy and recency")),
-        (["vsr", "nback_verbal", "--domain", "VERBAL"], {"nback_verbal"}),
+        (["--about", "WorM"], having("WorM")),
+        (["--about", "n-BACK"], having("N-back")),
+        (["--about", "verbal"], having("verbal")),
+        (["--about", "Visual", "--about", "supervision"], having("visual") & having("supervision")),
+        (["--about", "primacy and recency"], having("primacy and recency")),
+        (["vsr", "nback_verbal", "--about", "VERBAL"], {"nback_verbal"}),
         (["vsr", "smu"], {"vsr", "smu"}),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else str(len(value)),  # sets have no order
@@ -89,26 +85,12 @@ def test_filters_find_what_they_should(run: Run, arguments: list[str], expected:
     assert set(listed(out)) == expected
 
 
-FAMILIES = "Cognitive control, Continuous report, N-back, Recognition, Span tests, WorM, WorM variants"
 MISTAKES: list[tuple[list[str], str]] = [
-    (
-        ["--family", "Wrom"],
-        f"no paradigm here has the family 'Wrom'; did you mean 'WorM'? The families are: {FAMILIES}",
-    ),
-    (
-        ["--domain", "VERBL"],
-        (
-            "no paradigm here has the domain 'VERBL'; did you mean 'verbal'? The domains are: spatial, temporal,"
-            " verbal, visual"
-        ),
-    ),
-    (["--function", "xyz"], "no paradigm here has the function 'xyz'. The functions are: integration, "),
-    (["--characteristic", "primacy"], "no paradigm here has the characteristic 'primacy'"),
-    (["vsr", "--domain", "verbal"], "no paradigm here has the domain 'verbal'. The domains are: temporal, visual"),
-    (["--domain", "verbal", "--function", "integration"], "no paradigm meets all of these filters; leave one out"),
+    (["--about", "Wrom"], "no paradigm here is about 'Wrom'; did you mean 'worm'? There are: "),
+    (["vsr", "--about", "verbal"], "no paradigm here is about 'verbal'"),
+    (["--about", "verbal", "--about", "integration"], "no paradigm here is about 'integration'"),
     (["vrs"], "there is no paradigm 'vrs'; did you mean 'vsr'?"),
     (["nowhere.yaml"], "nowhere.yaml: there is no such paradigm file"),
-    (["good.yaml", "--domain", "visual"], "no paradigm here has the domain 'visual'. None of them has a domain"),
     (["broken.yaml", "--chance"], "broken.yaml:"),
     (["impossible.yaml", "--chance"], "impossible.yaml"),
 ]
@@ -129,7 +111,7 @@ def test_files_of_ones_own_are_listed_too(run: Run, things: None, tmp_path: Path
     (tmp_path / "mine.yaml").write_text(
         "extends: vsr\nparadigm: mine\nfactors: {list_length: [2, 3, 4, 8]}\nfamily: Ours\npractice: null\n"
     )
-    status, out, _ = run("list", "mine.yaml", "--family", "ours", "--details")
+    status, out, _ = run("list", "mine.yaml", "--about", "ours", "--details")
     assert (status, listed(out)["mine"].split()[-2:]) == (0, ["2-4,", "8"])
 
 
@@ -170,7 +152,7 @@ def test_a_bar_of_work_that_takes_long_is_for_a_terminal_alone(
 
 
 def test_chance_takes_filters(run: Run, things: None) -> None:
-    status, out, _ = run("list", "--chance", "--family", "worm", "smu", "sts", "nback_verbal", "good.yaml")
+    status, out, _ = run("list", "--chance", "--about", "worm", "smu", "sts", "nback_verbal", "good.yaml")
     assert status == 0
     assert {line.split()[0] for line in out.split("\n\n")[0].splitlines()[1:]} == {"smu", "sts"}
 

@@ -9,17 +9,13 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
 from command_line import Run, complaint
 
 from spanlab import replay
 from spanlab.api import demonstration as demo
-from spanlab.api.demonstration import result_in_words
-from spanlab.core.errors import SpanLabError
 
 
 def install(site: Path, package: Path) -> None:
@@ -108,23 +104,6 @@ def test_a_new_plugin_has_a_stimulus_an_agent_and_a_figure(tmp_path: Path, run: 
     assert (tmp_path / "course.csv").read_text(encoding="utf-8").count("\n") == 4
 
 
-def test_the_result_of_the_demonstration_is_at_the_set_sizes_that_people_had(tmp_path: Path) -> None:
-    """A capacity of two fails at large sets, which no published person of this paradigm had."""
-    session = replay("smu", agent="capacity:2", trials=48, data=tmp_path, say=lambda _: None)
-    rows = session.responses[~session.responses["practice"].astype(bool)]
-    by_size = rows["correct"].astype("Float64").groupby(rows["set_size"]).mean()
-    assert set(by_size.index) > {1, 2, 3, 4}
-    at_these = float(by_size[[1, 2, 3, 4]].mean())
-    assert at_these > session.accuracy + 0.1
-    (words,) = result_in_words([session.folder])
-    assert (
-        words == "Spatial Memory Updating, correct at set sizes 1, 2, 3 and 4: published people 86%, capacity:2"
-        f" {100 * at_these:.0f}%."
-    )
-    alike = replay("smu", agent="ideal", trials=8, levels={"set_size": [1, 2, 3, 4]}, data=tmp_path, say=lambda _: None)
-    assert result_in_words([alike.folder]) == ["Spatial Memory Updating, correct: published people 86%, ideal 100%."]
-
-
 #: By how much each text of the page goes beyond its picture (px), as the page's title.
 BEYOND = """<script>document.title = JSON.stringify([...document.querySelectorAll(".desk > svg")].flatMap((svg) =>
   [...svg.querySelectorAll("text")].map((text) =>
@@ -149,7 +128,7 @@ def beyond(page: str, folder: Path) -> list[float]:
 def test_words_of_the_first_page_fit_where_letters_are_wide(tmp_path: Path) -> None:
     """A browser without Helvetica takes another typeface; here a very wide one."""
     session = replay("vsr", agent="capacity", trials=48, data=tmp_path / "data", say=lambda _: None)
-    path = demo.first_page([session.folder], [], tmp_path / "report" / "report.html", ["in words"])
+    path = demo.first_page(session.folder.parent, tmp_path / "report" / "report.html")
     page = re.sub('font-family="[^"]*"', 'font-family="monospace"', path.read_text(encoding="utf-8"))
     (tmp_path / "held").mkdir()
     (tmp_path / "free").mkdir()
@@ -157,39 +136,3 @@ def test_words_of_the_first_page_fit_where_letters_are_wide(tmp_path: Path) -> N
     assert len(held) > 20
     assert max(held) < 0
     assert max(beyond(re.sub(' textLength="[^"]*"', "", page), tmp_path / "free")) > 20, "a page that fails"
-
-
-class Server:
-    """A chat server that starts, or cannot be installed."""
-
-    def __init__(self, fault: Exception | None = None) -> None:
-        self.fault, self.events = fault, list[str]()
-
-    def __enter__(self) -> Server:
-        if self.fault:
-            raise self.fault
-        self.events.append("started")
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        self.events.append("ended")
-
-
-def test_the_chat_server_of_the_demonstration_starts_while_others_are_at_work_and_ends_with_them() -> None:
-    server: Any = Server()
-    with ExitStack() as stack:
-        waiting = demo._started_meanwhile(server, stack)
-        assert demo._started(waiting) == [server]
-        assert server.events == ["started"]
-    assert server.events == ["started", "ended"]
-
-
-def test_without_a_chat_server_the_demonstration_goes_on_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    server: Any = Server(SpanLabError("it could not be installed; connect to the network"))
-    with ExitStack() as stack:
-        assert demo._started(demo._started_meanwhile(server, stack)) == []
-    assert "without the chat model: it could not be installed; connect to the network" in capsys.readouterr().out
-    assert server.events == []
-    broken: Any = Server(ValueError("a fault of ours"))
-    with ExitStack() as stack, pytest.raises(ValueError, match="a fault of ours"):
-        demo._started(demo._started_meanwhile(broken, stack))

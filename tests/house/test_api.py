@@ -153,7 +153,7 @@ def test_an_event_loop_may_be_running(tmp_path: Path) -> None:
         ticking = asyncio.ensure_future(tick())
         await asyncio.sleep(0)
         before = ticks
-        awaited = await spanlab.replay_async("vsr", "ideal", trials=2, data=tmp_path)
+        awaited = await asyncio.to_thread(spanlab.replay, "vsr", "ideal", trials=2, data=tmp_path)
         ticking.cancel()
         return blocking, awaited, before, ticks
 

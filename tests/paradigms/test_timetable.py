@@ -102,23 +102,18 @@ def test_random_factors_and_sequences_and_all_durations_are_in_the_table(tmp_pat
     ]
 
 
-def test_the_command_prints_and_writes_the_same_table(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_prints_the_table(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     some = ["sfr", "sts", "vir"]
     for place in (
         "spanlab.paradigms.library.list_paradigms",
         "spanlab.paradigms.list_paradigms",
     ):  # where it is, and the door, which keeps what it gave
         monkeypatch.setattr(place, lambda: some)
-    assert run("list", "--timetable", "--csv", "table.csv") == (0, "table.csv\n", "")
-    with (tmp_path / "table.csv").open(encoding="utf-8", newline="") as file:
-        written = list(csv.reader(file))
-    assert written == [
+    rows = [
         ["task", "phase", "ms", "source"],
         *([row.task, row.phase, row.ms, row.source] for name in some for row in rebuilt(name).values()),
     ]
     printed = run("list", "--timetable")[1].splitlines()
     assert [" ".join(line.split()) for line in printed] == [
-        " ".join(" ".join(cell.split()) for cell in row) for row in written
+        " ".join(" ".join(cell.split()) for cell in row) for row in rows
     ]

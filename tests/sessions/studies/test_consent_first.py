@@ -111,8 +111,7 @@ def test_a_refusal_at_the_command_line_leaves_nothing(
     monkeypatch.setattr(seating, "seat", lambda *_: refuses())
     typed = [word for name, value in TYPED.items() for word in ("--field", f"{name}={value}")]
     told = complaint(*run("run", "study.yaml", "--participant", "p01", "--session", "1", *typed))
-    assert "To ask again: " in told
-    assert "--field age=97" in told, "they are not known, so they have to be given again"
+    assert "To ask again: the same command with " in told, "answers are not known, so they have to be given again"
     assert kept(study.file.parent / "data") == set()
 
 

@@ -124,8 +124,7 @@ def test_a_refusal_at_the_command_line(run: Run, study: Study, monkeypatch: pyte
     first, last = told.strip().splitlines()[-2:]
     assert first == "p01 does not agree to take part, so nothing began; the refusal is recorded (spanlab study status)"
     # the answers were not kept, so they have to be given again
-    fields = "--field age=23 --field sex=f --field hours=7"
-    assert last.startswith(f"To ask again: spanlab run study.yaml {fields} --participant p01 --session 2")
+    assert last == "To ask again: the same command with --participant p01 --session 2 --existing resume"
 
 
 # -- practice that is not passed -------------------------------------------------------------------

@@ -15,7 +15,7 @@ from command_line import Run, complaint
 from study_files import STUDY, Guest, sit, study_in, take
 
 from spanlab.analysis.data.loading import load
-from spanlab.api.studies import lines_to_go_on
+from spanlab.api.studies import unfinished
 from spanlab.core.atomic_files import only_writer
 from spanlab.core.errors import SpanLabError, UnwritableError
 from spanlab.sessions import COLUMNS
@@ -47,7 +47,7 @@ def interrupted(study: Study, data: Path, who: str = "p01", at: int = 4) -> Path
 
 
 def lines_of(said: str) -> list[str]:
-    return [line for line in said.splitlines() if line.startswith("spanlab run ")]
+    return [line for line in said.splitlines() if line.startswith("spanlab resume ")]
 
 
 @pytest.mark.slow
@@ -59,36 +59,17 @@ def test_every_folder_of_a_study_tells_what_goes_on(
     visit = interrupted(study, data)
     take(study, data, "p02")
     interrupted(study, data, "p03")
-    line = f"spanlab run study.yaml --participant p01 --session 1 --existing resume --data {data.name}"
-    assert lines_to_go_on(visit) == [line.replace(f" --data {data.name}", "") if data.name == "data" else line]
-    assert lines_to_go_on(visit.parent) == lines_to_go_on(visit)
-    assert [shlex.split(one)[4] for one in lines_of(complaint(*run("resume", visit.parent.parent)))] == ["p01", "p03"]
+    assert unfinished(visit) == unfinished(visit.parent) == [visit.resolve()]
+    told = [shlex.split(line)[2] for line in lines_of(complaint(*run("resume", visit.parent.parent)))]
+    assert [Path(one).parent.name for one in told] == ["p01", "p03"]
     monkeypatch.setattr(seating, "seat", lambda *_: Guest())
     status, _, err = run("resume", visit)
     assert status == 0, err
-    (said_line,) = lines_to_go_on(visit.parent.parent) or [""]
-    status, _, err = run(*shlex.split(said_line)[1:])
+    status, _, err = run("resume", visit.parent.parent)
     assert status == 0, err
+    assert unfinished(visit.parent.parent) == []
     status, out, _ = run("resume", visit)
     assert (status, out) == (0, f"nothing to do: every session of the study in {visit} is over\n")
-
-
-def test_the_file_of_a_study_goes_on_as_its_data_do(
-    study: Study, data: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from spanlab.agents.human import seating
-
-    assert "nobody has taken part in this study yet in data/" in complaint(*run("resume", "study.yaml"))
-    (data / study.name).mkdir(parents=True)  # as the command for links leaves it
-    assert "nobody has taken part in this study yet in data/" in complaint(*run("resume", "study.yaml"))
-    visit = interrupted(study, data)
-    monkeypatch.setattr(seating, "seat", lambda *_: Guest())
-    status, _, err = run("resume", "study.yaml")
-    assert status == 0, err
-    assert read_journal(visit)[-1]["event"] == "finished"
-    assert "nothing to do" in run("resume", "study.yaml")[1]
-    (tmp_path / "notes.yaml").write_text("study of nothing")
-    assert "is not a session" in complaint(*run("resume", tmp_path / "notes.yaml"))
 
 
 def test_a_session_goes_on_at_the_window_that_it_began_at(
@@ -119,7 +100,7 @@ def test_a_session_goes_on_at_the_window_that_it_began_at(
         "distance_cm": 61.0,
         "palette": "safe",
     }
-    assert said.rstrip().endswith(f"Continue with: spanlab resume {visit}")
+    assert said.rstrip().endswith(f"Continue with: spanlab resume {visit.relative_to(Path.cwd())}")
 
 
 def test_an_ordinary_session_of_a_study_tells_what_goes_on_with_the_rest(study: Study, data: Path, run: Run) -> None:
@@ -127,10 +108,7 @@ def test_an_ordinary_session_of_a_study_tells_what_goes_on_with_the_rest(study: 
     finished = next(folder for folder in find_sessions([visit]) if (folder / "responses.csv").exists())
     status, out, err = run("resume", finished)
     assert (status, out) == (0, f"nothing to do: every trial of {finished} is finished\n")
-    assert (
-        "it belongs to a session of a study; continue that with: spanlab run study.yaml --participant p01 --session 1"
-        " --existing resume" in err
-    )
+    assert f"it belongs to a session of a study; continue that with: spanlab resume {visit.resolve()}\n" in err
 
 
 def test_a_paradigm_is_skipped_or_taken_again_with_its_reason_on_record(
@@ -267,11 +245,8 @@ def test_without_the_study_file_and_before_the_questions_it_is_said(tmp_path: Pa
     visit = sit(study, data, kind="pilot")
     study.file.rename(tmp_path / "study.txt")
     said = complaint(*run("resume", visit.folder))
-    assert "spanlab run STUDY.yaml --participant p01 --session 1 --existing resume" in said
-    assert (
-        "--pilot with --field NAME=VALUE for each question about the participant (STUDY.yaml stands for the file of the"
-        " study pair, which is not here)" in said
-    )
+    assert "lacks what the study asks about the participant: spanlab run STUDY.yaml --participant p01" in said
+    assert said.endswith("--field NAME=VALUE\n")
 
 
 def test_a_display_file_that_is_not_there_is_refused(tmp_path: Path, run: Run) -> None:

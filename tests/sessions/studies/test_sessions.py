@@ -441,10 +441,7 @@ def test_the_last_line_is_the_command_that_goes_on(run: Run, study: Study, guest
     guests += [Guest(leave_at(4)), Guest()]
     told = complaint(*run("run", "study.yaml", *answers, "--data", "da ta", "--pilot"))
     line = told.splitlines()[-1]
-    assert (
-        line
-        == "The finished trials are safe. Continue with: spanlab run study.yaml --data 'da ta' --pilot --participant p01 --session 1 --existing resume"
-    )
+    assert line == "The finished trials are safe. Continue with: spanlab resume 'da ta/pair/p01/session-1'"
     status, out, _ = run(*shlex.split(line.partition("spanlab ")[2]))
     assert (status, out) == (0, "da ta/pair/p01/session-1\n")
     assert {read_session(folder)["pilot"] for folder in find_sessions(["da ta"])} == {True}

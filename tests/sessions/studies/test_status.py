@@ -104,7 +104,6 @@ def test_the_command_prints_it(run: Run, study: Study) -> None:
         "cells",
         "long",
         "finished",
-        "note",
     ]
     assert out.splitlines()[1].split()[:3] == ["1", "p01", "1"]
     assert "through with every session" in out
