@@ -17,11 +17,8 @@ if TYPE_CHECKING:
 
     from ..analysis.data.exclusions import Rule
     from ..analysis.data.loading import Data
-    from ..analysis.report.html_tables import PageTable
 
 _WIDTH = 110
-#: the last column of a wide table is broken into lines
-_WIDEST = 160
 DATA_HELP = "sessions, folders full of sessions, or tables (.csv, .tsv, .xlsx, .json, .parquet ...)"
 DataArgument = Annotated[Paths, typer.Argument(help=DATA_HELP, metavar="DATA...", show_default=False)]
 MarginOption = Annotated[
@@ -151,16 +148,6 @@ def table_lines(header: Sequence[str], rows: Iterable[Sequence[str]], width: int
         yield from (" " * start + text for text in further)
 
 
-def page_lines(table: PageTable) -> Iterator[str]:
-    """A table of the report for the terminal: its title, its rows, and how many more the file has."""
-    if table.title:
-        yield f"{table.title}\n"
-    yield from table_lines(table.columns, table.rows, _WIDEST) if table.rows else [table.caption]
-    if table.cut:
-        yield f"... and {table.cut} more: -o DIR writes them all"
-    yield ""
-
-
 def tabled(
     name: str, header: Sequence[str], rows: Iterable[Sequence[str]], width: int | None = None, after: str = ""
 ) -> Result:
@@ -172,7 +159,7 @@ def tabled(
 
 
 def frame_lines(table: pd.DataFrame) -> Iterator[str]:
-    """A data frame as a table for the terminal."""
+    """A data frame as a table for the terminal, without columns in which nothing stands."""
 
     def cell(value: Any) -> str:
         if value is None or str(value) in ("<NA>", "nan"):
@@ -183,8 +170,9 @@ def frame_lines(table: pd.DataFrame) -> Iterator[str]:
             return f"{value:.2g}" if 0 < abs(value) < 0.001 else f"{value:.3f}"
         return str(value)
 
-    names = [str(name).removeprefix("factor_").removeprefix("record_") for name in table.columns]
-    return table_lines(names, [[cell(value) for value in row] for row in table.itertuples(index=False, name=None)])
+    known = table.replace("", None).dropna(axis="columns", how="all").columns if len(table) else table.columns
+    names = [str(name).removeprefix("factor_").removeprefix("record_") for name in known]
+    return table_lines(names, [[cell(value) for value in row] for row in table[known].itertuples(index=False)])
 
 
 def note_lines(notes: Sequence[str]) -> list[str]:

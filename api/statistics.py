@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typing_extensions import Unpack
@@ -12,17 +12,40 @@ from typing_extensions import Unpack
 from ..core.atomic_files import written_in
 from ..core.errors import SpanLabError
 from ..core.table_cells import csv_text
-from .data import DataArgument, MarginOption, Reading, cautions, loaded, page_lines
+from .data import DataArgument, MarginOption, Reading, cautions, frame_lines, loaded
 from .declared import PathLike, Result, Words, public, words
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..analysis.report.html_tables import PageTable
     from ..analysis.stats.mixed_model import Mixed
 
 #: Kinds with more contrasts than these are in the files only.
 _SHOWN = 15
+#: What is printed, in this order: its title, and its columns.
+_SHOWN_AS = {
+    "cells": ("", "agent condition n correct unread if_guessed"),
+    "unread": ("Replies that could not be read (they count as wrong)", "agent n unread all_wrong if_guessed"),
+    "terms": ("Do agents and conditions matter? (likelihood-ratio tests)", "term f df df_error p note"),
+    "contrasts": (
+        "Contrasts (p is Holm's)",
+        "contrast odds_ratio odds_ratio_low odds_ratio_high p_holm points cohens_h note",
+    ),
+    "sensitivity": ("Sensitivity and bias (mixed-effects probit model)", "measure contrast estimate low high p_holm"),
+    "guessing": (
+        "Who is above guessing",
+        "agent share unread all_wrong if_guessed chance blind low high p p_family verdict n_units unit note",
+    ),
+    "reliability": (
+        "Reliability of the share of right answers, over people (halves stepped up by Spearman and Brown)",
+        "agent kind whole low high n_people note",
+    ),
+    "random": ("Random effects (SD in log odds)", "effect levels sd low high"),
+    "likeness": (
+        "Differences in right answers and d′ (t tests; p values are not corrected)",
+        "measure contrast value low high p bf10 low_90 high_90 alike",
+    ),
+}
 _TABLES = ("terms", "contrasts", "sensitivity", "likeness", "guessing", "reliability", "unread", "random", "notes")
 #: Tables that are written where they have rows.
 _SOMETIMES = ("sensitivity", "likeness", "reliability", "unread")
@@ -123,7 +146,7 @@ def stats(
         ]
         results["notes"] = pd.DataFrame({"note": notes})
         results["unread"] = unread_shares(scored.parts[name].items)
-        found.lines += _model(name, model, results, notes)
+        found.lines += _shown(name, model, results, notes)
         if r is not None and len(model.cells.table):
             found.lines += [
                 *map(str, write_r(model.cells, Path(r))),
@@ -142,150 +165,32 @@ def stats(
     return found
 
 
-def _model(name: str, model: Mixed, results: dict[str, pd.DataFrame], notes: list[str]) -> Iterator[str]:
+def _shown(name: str, model: Mixed, results: dict[str, pd.DataFrame], notes: list[str]) -> Iterator[str]:
     """A model's cells, and each table of its results that has rows."""
-    from ..analysis.report.models import model_tables
+    from ..analysis.stats.equivalence import PRIOR
     from ..analysis.stats.mixed_contrasts import TESTED
 
-    there = bool(len(model.cells.table))
-    yield f"{name}: {model.cells.formula}\n" if there else f"{name}: no model"
-    yield from () if there else notes
-    shown = [_cells(model)] if there else []
-    if len(results["unread"]):
-        shown.append(_unread(results["unread"]))
-    if there:
-        shown += model_tables(model, kinds=TESTED)
-        shown += [show(results[table]) for table, show in _SHOWN_AS.items() if len(results[table])]
-    for table in shown:
-        yield from page_lines(table)
-    if there and len(results["likeness"]):
-        yield from _on_likeness("alike" in results["likeness"].columns)
-    yield from (*(notes if there else ()), "")
-
-
-def _cells(model: Mixed) -> PageTable:
-    from ..analysis.data.numbers import whole
-    from ..analysis.report.html_tables import page_table, unread_columns, words_of
-    from ..analysis.report.text import percent
-
-    columns = [
-        words_of("agent"),
-        words_of("condition", model.cells.by or "condition"),
-        ("answers", lambda row: whole(row["n"])),
-        ("right", lambda row: percent(row["correct"])),
-        *unread_columns(model.cells.table),
-    ]
-    return page_table(model.cells.table, columns, "")
-
-
-def _unread(unread: pd.DataFrame) -> PageTable:
-    """The shares of replies that could not be read, and what they leave open."""
-    from ..analysis.data.numbers import whole
-    from ..analysis.report.html_tables import page_table, words_of
-    from ..analysis.report.text import percent
-
-    columns = [
-        words_of("agent"),
-        ("answers", lambda row: whole(row["n"])),
-        ("unread", lambda row: percent(row["unread"])),
-        ("right if all are wrong", lambda row: percent(row["all_wrong"])),
-        ("right if they are guesses", lambda row: percent(row["if_guessed"])),
-    ]
-    return page_table(unread, columns, "Replies that could not be read (they count as wrong)")
-
-
-def _guessing(table: pd.DataFrame) -> PageTable:
-    from ..analysis.report.html_tables import guessing_table
-
-    return guessing_table(table)
-
-
-def _reliability(table: pd.DataFrame) -> PageTable:
-    from ..analysis.data.numbers import limits, number, whole
-    from ..analysis.report.html_tables import page_table, words_of
-
-    columns = [
-        words_of("agent"),
-        words_of("kind", "of"),
-        ("r", lambda row: number(row["whole"])),
-        ("95% interval", lambda row: limits(row["low"], row["high"])),
-        ("people", lambda row: whole(row["n_people"])),
-        words_of("note"),
-    ]
-    title = "Reliability of the share of right answers, over people (halves stepped up by Spearman and Brown)"
-    return page_table(table, columns, title)
-
-
-def _sensitivity(table: pd.DataFrame) -> PageTable:
-    from ..analysis.data.numbers import limits, number, p_value
-    from ..analysis.report.html_tables import page_table
-
-    columns = [
-        ("contrast", lambda row: f"{row['measure']}: {row['contrast']}"),
-        ("estimate", lambda row: _in_digits(row, row["estimate"], number)),
-        ("95% interval", lambda row: limits(row["low"], row["high"], lambda value: _in_digits(row, value, number))),
-        ("p (Holm)", lambda row: p_value(row["p_holm"])),
-    ]
-    title = "Sensitivity and bias (mixed-effects probit model)"
-    return page_table(_few(table[table["kind"] != "agent"]), columns, title)
-
-
-def _likeness(table: pd.DataFrame) -> PageTable:
-    """Differences in the numbers of the study, with what they say of equivalence."""
-    from ..analysis.data.numbers import limits, p_value, with_sign
-    from ..analysis.report.html_tables import page_table, words_of
-    from ..analysis.stats.equivalence import bayes_in_words
-
-    points = table["measure"] == "correct"
-    scaled = table.copy()
-    for column in {"value", "low", "high", "low_90", "high_90"} & {*table.columns}:
-        scaled[column] = table[column].where(~points, 100 * table[column])
-
-    def signed(row: Mapping[Any, Any], value: float) -> str:
-        return _in_digits(row, value, with_sign, 1 if row["measure"] == "correct" else 2)
-
-    columns = [
-        words_of("contrast", "difference"),
-        ("value", lambda row: f"{signed(row, row['value'])} {_UNITS.get(row['measure'], row['measure'])}"),
-        ("95% interval", lambda row: limits(row["low"], row["high"], lambda value: signed(row, value))),
-        ("p", lambda row: p_value(row["p"])),
-        ("BF10", lambda row: bayes_in_words(row["bf10"])),
-    ]
-    if "alike" in table.columns:
-        columns += [
-            ("90% interval", lambda row: limits(row["low_90"], row["high_90"], lambda value: signed(row, value))),
-            ("alike? (TOST)", lambda row: str(row["alike"]) or "–"),
-        ]
-    title = "Differences in percentage points and d′ (t tests; p values are not corrected)"
-    return page_table(_few(scaled), columns, title)
-
-
-def _on_likeness(declared: bool) -> Iterator[str]:
-    from ..analysis.stats.equivalence import PRIOR
-
-    yield f"{PRIOR} A dash: the units are not all of one kind, or differ between conditions."
-    if not declared:
-        yield (
-            'No margin was declared (--margin): there is no verdict on equivalence, and "not told apart" is not'
-            ' "alike".'
-        )
-    yield ""
-
-
-def _in_digits(row: Mapping[Any, Any], value: float, say: Callable[[float, int], str], least: int = 2) -> str:
-    """A number in as many decimals as its interval needs."""
-    from ..analysis.data.numbers import decimals
-
-    return say(value, decimals(row["low"], row["high"], least))
-
-
-def _few(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of those kinds that have few; the file has all."""
-    return table[table.groupby(["measure", "kind"])["kind"].transform("size") <= _SHOWN]
-
-
-_UNITS = {"correct": "points"}
-_SHOWN_AS = {"sensitivity": _sensitivity, "guessing": _guessing, "reliability": _reliability, "likeness": _likeness}
+    yield f"{name}: {model.cells.formula}" if len(model.cells.table) else f"{name}: no model"
+    for table, (title, columns) in _SHOWN_AS.items():
+        rows = results.get(table, model.cells.table)
+        many = rows.iloc[:0]
+        if "kind" in rows and table != "reliability":
+            few = rows.groupby([*({"measure"} & {*rows.columns}), "kind"])["kind"].transform("size") <= _SHOWN
+            tested = rows["kind"].isin(TESTED) if table == "contrasts" else rows["kind"] != "agent"
+            rows, many = rows[few & tested], rows[~few & tested]
+        if len(rows) or len(many):
+            yield from ("", *([f"{title}\n"] if title else []))
+            yield from frame_lines(rows[[column for column in columns.split() if column in rows]])
+            for kind, count in many["kind"].value_counts().items() if len(many) else ():
+                yield f"... and {count} of {kind}: -o DIR writes them all"
+    if len(results["likeness"]):
+        yield f"\n{PRIOR} A dash: the units are not all of one kind, or differ between conditions."
+        if "alike" not in results["likeness"]:
+            yield (
+                'No margin was declared (--margin): there is no verdict on equivalence, and "not told apart" is not'
+                ' "alike".'
+            )
+    yield from ("", *notes, "")
 
 
 def _whole(name: str, parts: list[pd.DataFrame]) -> pd.DataFrame:
