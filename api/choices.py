@@ -66,50 +66,32 @@ def score_choices(
     settings = {"conversation": "session", **(options.get("chat") or {})}
 
     def model(spec: str) -> ChatAgent:
-        taker = (
-            make_machine(spec, 1, watching.say, chat=settings, care=limits, price=prices.get(spec))
-            if "chat" in options_of(spec)
-            else None
-        )
-        if not isinstance(taker, ChatAgent):
-            raise SpanLabError(f"choices are scored by chat models: give --agent chat:MODEL, not {spec}")
-        return taker
+        if "chat" in options_of(spec):
+            taker = make_machine(spec, 1, watching.say, chat=settings, care=limits, price=prices.get(spec))
+            if isinstance(taker, ChatAgent):
+                return taker
+        raise SpanLabError(f"choices are scored by chat models: give --agent chat:MODEL, not {spec}")
 
-    pairs = list(itertools.product(names, sessions))
-    if output is not None and len(pairs) > 1:
+    if output is not None and len(names) * len(sessions) > 1:
         raise SpanLabError(
             "-o is the folder of one session and one model: leave it out, and each record is beside its session"
         )
     for spec in names:  # a slip in the last one shows before the first is asked
         model(spec).close()
     # by model and paradigm: whose answers, and what came of them
-    done: dict[tuple[str, str], list[tuple[str, ChoiceBits]]] = {}
-    failed, found = 0, Result()
+    done: dict[tuple[str, str], dict[str, ChoiceBits]] = {}
+    found = Result()
     rows: list[dict[str, Any]] = []
-    for spec, folder in pairs:
-        try:
-            scored = score(folder, model(spec), None if output is None else Path(output), watching)
-            bits = choice_bits(scored.folder / TABLE)
-        except SpanLabError as error:
-            if len(pairs) == 1 or str(error).startswith("interrupted"):
-                raise
-            failed += 1
-            watching.say(f"{folder}, {spec}: {error}")
-            continue
+    for spec, folder in itertools.product(names, sessions):
+        scored = score(folder, model(spec), None if output is None else Path(output), watching)
+        bits = choice_bits(scored.folder / TABLE)
         found.lines += _lines(note_summary(scored, bits.to_record()), bits)
         rows.append({"session": str(folder), "agent": spec, **bits.to_record()})
-        done.setdefault((spec, str(scored.info["paradigm"])), []).append(
-            (str(scored.info["participant"] or scored.info["session"]), bits)
-        )
+        some = done.setdefault((spec, str(scored.info["paradigm"])), {})
+        some[str(scored.info["participant"] or scored.info["session"])] = bits
     for (spec, paradigm), some in done.items():
         if len(some) > 1:
-            together = over_people([bits for _, bits in some], [person for person, _ in some])
-            found.lines.append(f"{paradigm}, {spec}: {together}")
-    if failed:
-        found.wrong = [
-            f"{failed:,} of {len(pairs):,} could not be scored; what is finished is saved; run the same command to"
-            " continue"
-        ]
+            found.lines.append(f"{paradigm}, {spec}: {over_people([*some.values()], [*some])}")
     found.tables = {"choices": rows}
     return found
 

@@ -49,12 +49,6 @@ def catalogue(
             show_default=False,
         ),
     ] = (),
-    duration: Annotated[
-        bool,
-        typer.Option(
-            "--duration", help="show how long a session with a person takes instead, and what this is based on"
-        ),
-    ] = False,
     chance: Annotated[
         bool, typer.Option("--chance", help="show the chance level and the best blind guess in each condition instead")
     ] = False,
@@ -116,10 +110,6 @@ def catalogue(
                 " have some"
             )
         return tabled("human", ("paradigm", "study", "of", "levels"), rows, width=100)
-    if duration:
-        header = ("paradigm", "trials", "in all", "practice", "of which")
-        below = "pages and pauses are not counted; practice is one round"
-        return tabled("durations", header, _durations(list(cards)), after=below)
     ordered = sorted(
         cards.values(), key=lambda data: (data.get("family") is None, data.get("family") or "", data["paradigm"])
     )
@@ -194,8 +184,8 @@ def _about(cards: Mapping[str, Mapping[str, Any]], topic: str) -> dict[str, Mapp
     chosen = {source: cards[source] for source, its in topics.items() if topic.casefold() in map(str.casefold, its)}
     if not chosen:
         there = sorted({one for its in topics.values() for one in its}, key=str.casefold)
-        hint = nearest(topic.casefold(), map(str.casefold, there))
-        raise SpanLabError(f"no paradigm here is about '{topic}'{hint}. There are: {', '.join(there)}")
+        hint = nearest(topic.casefold(), map(str.casefold, there)) or "."
+        raise SpanLabError(f"no paradigm here is about '{topic}'{hint} There are: {', '.join(there)}")
     return chosen
 
 
@@ -203,25 +193,6 @@ def _topics(data: Mapping[str, Any]) -> Iterator[str]:
     yield from [data["family"]] if data.get("family") else []
     for key in ("domains", "functions", "characteristics"):
         yield from data.get(key, [])
-
-
-def _durations(sources: Sequence[str]) -> list[tuple[str, ...]]:
-    from ..paradigms.duration import design_duration, minutes
-
-    rows: list[tuple[str, ...]] = []
-    for source in sources:
-        paradigm = _loaded(source)
-        session, practice = design_duration(paradigm)
-        rows.append(
-            (
-                paradigm.name,
-                f"{session.trials:,.0f}",
-                minutes(session.seconds),
-                minutes(practice.seconds) if practice.trials else "",
-                session.grounds,
-            )
-        )
-    return rows
 
 
 def _chance(sources: Sequence[str]) -> list[tuple[str, ...]]:

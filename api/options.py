@@ -159,54 +159,31 @@ def spelt(name: str) -> str:
 
 @contextmanager
 def progress_bar(what: str, tally: Callable[[], str] | None = None) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar at a terminal that appears when the work takes longer than two seconds.
+    """A progress bar at a terminal.
 
     Parameters
     ----------
     tally : a text beside it that is asked for as often as the bar is drawn, in place of the time
-        that is left; the bar then appears when it is first told
+        that is left
     """
     import sys
-    import time
 
-    began, bar, task = time.monotonic(), None, None
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.text import Text
 
-    def tell(done: int, total: int) -> None:
-        nonlocal bar, task
-        if bar is None and sys.stderr.isatty() and (tally is not None or time.monotonic() - began > 2):
-            from rich.console import Console
-            from rich.progress import (
-                BarColumn,
-                MofNCompleteColumn,
-                Progress,
-                ProgressColumn,
-                TextColumn,
-                TimeRemainingColumn,
-            )
-            from rich.text import Text
+    class Beside(ProgressColumn):
+        def render(self, task: object) -> Text:
+            return Text(tally() if tally is not None else "", overflow="ellipsis")
 
-            class Beside(ProgressColumn):
-                def render(self, task: object) -> Text:
-                    return Text(tally() if tally is not None else "", overflow="ellipsis")
-
-            beside = TimeRemainingColumn() if tally is None else Beside()
-            columns = (
-                TextColumn("{task.description}", markup=False),
-                BarColumn(40 if tally is None else 16),
-                MofNCompleteColumn(),
-                beside,
-            )
-            bar = Progress(*columns, console=Console(stderr=True), transient=True)
-            bar.start()
-            task = bar.add_task(what, total=total)
-        if bar is not None and task is not None:
-            bar.update(task, completed=done, total=total)
-
-    try:
-        yield tell
-    finally:
-        if bar is not None:
-            bar.stop()
+    beside = TimeRemainingColumn() if tally is None else Beside()
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(16), MofNCompleteColumn(), beside)
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def as_lists(levels: Levels | None) -> dict[str, list[Any]] | None:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..core.errors import SpanLabError
-from .data import table_lines
-from .declared import PathLike, Paths, Result, Words, paths, public, words
+from .declared import PathLike, Paths, Result, paths, public
 
 if TYPE_CHECKING:
     from ..agents.human.display.file import DisplayFile
@@ -45,34 +43,11 @@ def display(
     replace: Annotated[bool, typer.Option("--replace", help="overwrite an existing file")] = False,
     windowed: Annotated[bool, typer.Option("--windowed", help="use a window instead of the full screen")] = False,
     language: Annotated[str, typer.Option("--language", help="language of the notice on the screen")] = "en",
-    check: Annotated[
-        Words,
-        typer.Option(
-            "--check",
-            help="show the durations of this paradigm in whole refreshes; may be repeated",
-            metavar="PARADIGM",
-            show_default=False,
-        ),
-    ] = (),
-    file: Annotated[
-        PathLike | None,
-        typer.Option("--file", help="for --check: use this display file, without measuring", metavar="FILE"),
-    ] = None,
-    hz: Annotated[
-        float | None,
-        typer.Option("--hz", help="for --check: use this refresh rate, without measuring", min=10, max=1000),
-    ] = None,
 ) -> Result:
     """Measure the display on which sessions run, and save a file that they cite: spanlab run
     PARADIGM --display FILE."""
-    from ..agents.human.display.file import DEFAULT_FILE, read_display, write_display
+    from ..agents.human.display.file import DEFAULT_FILE, write_display
 
-    if (file is not None or hz is not None) and not check:
-        raise SpanLabError("--file and --hz go with --check PARADIGM, which then measures nothing")
-    if hz is not None and file is not None:
-        raise SpanLabError("--hz and --file both give a refresh rate: leave one out")
-    if file is not None or hz is not None:
-        return Result(list(rounded(words(check), hz or _rate(read_display(Path(file or DEFAULT_FILE))))))
     path = Path(output or DEFAULT_FILE)
     if path.exists() and not replace:
         raise SpanLabError(
@@ -98,10 +73,7 @@ def display(
         say=messages.append,
     )
     write_display(measured, path, replace)
-    found = Result([*summary(measured), *messages, str(path)], files=[path])
-    if check:
-        found.lines += rounded(words(check), _rate(measured))
-    return found
+    return Result([*summary(measured), *messages, str(path)], files=[path])
 
 
 def _asked(value: float | None, option: str, question: str) -> float:
@@ -116,12 +88,6 @@ def _asked(value: float | None, option: str, question: str) -> float:
     if not 1 <= value <= 1000:
         raise SpanLabError(f"{option} is a number of cm from 1 to 1000; found {value:g}")
     return value
-
-
-def _rate(measured: DisplayFile) -> float:
-    """The rate by which durations become refreshes: the screen's, or that by which flips are paced
-    where it is not known."""
-    return measured.refresh.hz or measured.refresh.paced_hz or 60.0
 
 
 def summary(measured: DisplayFile) -> list[str]:
@@ -147,36 +113,6 @@ def summary(measured: DisplayFile) -> list[str]:
         f"keyboard: {keyboard.backend}, {keyboard.devices} devices, {polled}",
         f"graphics: {measured.opengl.renderer} ({measured.opengl.vendor}), OpenGL {measured.opengl.version}",
     ]
-
-
-def rounded(paradigms: Sequence[str], hz: float) -> Iterator[str]:
-    """The durations of paradigms as a display shows them: planned, in refreshes, shown, and how far
-    off."""
-    from ..agents.human.display.frames import FrameGrid, roundings
-    from ..paradigms import load_paradigm
-    from ..paradigms.preview.timetable import durations
-
-    rows = []
-    for name in paradigms:
-        paradigm = load_paradigm(name)
-        timed = [
-            (phase, ms)
-            for phase, listed in durations(paradigm).items()
-            for each in listed
-            for ms in each
-            if ms is not None
-        ]
-        for rounding in roundings(timed, FrameGrid(hz)):
-            numbers = (
-                f"{rounding.planned_ms:g}",
-                str(rounding.frames),
-                f"{rounding.shown_ms:.2f}",
-                f"{rounding.error_ms:+.2f}",
-                f"{rounding.share:+.1%}",
-            )
-            rows.append((paradigm.name, rounding.phase, *numbers, rounding.complaint))
-    yield f"at {hz:.3f} Hz"
-    yield from table_lines(("paradigm", "phase", "planned ms", "refreshes", "shown ms", "error ms", "share", ""), rows)
 
 
 @public

@@ -16,7 +16,8 @@ from typing_extensions import override
 
 from ..core.errors import SpanLabError
 from ..core.version import __version__
-from .command_table import SETTINGS, TITLES, Commands, panel_of
+from .command_table import TITLES, Commands, panel_of
+from .making import SETTINGS
 
 
 class _Front(TyperGroup):

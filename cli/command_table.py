@@ -15,6 +15,7 @@ from typing_extensions import override
 
 from ..core.doors import entry_points_of
 from ..core.errors import SpanLabError
+from .making import SETTINGS, as_command
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -24,7 +25,11 @@ GROUP = "spanlab.commands"
 #: stand: ``serve = "people"``.
 PANELS_OF_OTHERS = "spanlab.panels"
 #: Groups of commands, which are named with a point (``study.status``), and what each is for.
-GROUPS = {"study": "Look after a study while people take part, and afterwards: spanlab study status STUDY."}
+GROUPS = {
+    "study": "Look after a study while people take part, and afterwards: spanlab study status STUDY.",
+    "import": "Read trials, results and sessions that others have published: spanlab import FORMAT SOURCE... -o PLACE.",
+    "export": "Write trials and sessions in other file formats: spanlab export FORMAT SOURCE... -o PLACE.",
+}
 #: Panels of the help page, in its order: of each command the module, and the
 #: function or the group of commands that it has there.
 PANELS = {
@@ -59,8 +64,8 @@ PANELS = {
         "stats": "api.statistics:stats",
     },
     "data": {
-        "import": "cli.exchange:import_app",
-        "export": "cli.exchange:export_app",
+        "import": "",
+        "export": "",
     },
 }
 #: The panel of commands of other packages that name none.
@@ -75,8 +80,6 @@ TITLES = {
     OTHERS: "Commands of other packages",
 }
 COMMANDS = {name: place for panel in PANELS.values() for name, place in panel.items()}
-#: what every command line of SpanLab has
-SETTINGS: dict[str, Any] = {"add_completion": False, "rich_markup_mode": None}
 
 
 class Commands(MutableMapping[str, Any]):
@@ -96,7 +99,7 @@ class Commands(MutableMapping[str, Any]):
     def _make(self, name: str) -> Any:
         if not self._group and name in GROUPS:
             group = typer.main.get_group(typer.Typer(help=GROUPS[name], no_args_is_help=True, **SETTINGS))
-            group.name, group.commands = name, Commands(name)
+            group.name, group.commands = name, _commands_of(name)
             return group
         whole = f"{self._group}.{name}" if self._group else name
         return _made(name, _shipped(COMMANDS[whole]) if whole in COMMANDS else _added(_points()[whole]))
@@ -158,6 +161,14 @@ def _package(point: EntryPoint) -> str:
     return point.dist.name if point.dist is not None else point.value
 
 
+def _commands_of(group: str) -> Any:
+    if group == "study":
+        return Commands(group)
+    from .exchange import Formats
+
+    return Formats(imports=group == "import")
+
+
 def _shipped(place: str) -> Any:
     module, _, name = place.partition(":")
     return getattr(import_module(f"spanlab.{module}"), name)
@@ -198,8 +209,6 @@ class _Once(TyperCommand):
 def _made(name: str, command: typer.Typer | Callable[..., Any]) -> Any:
     """A command, or a group of commands, as click has it."""
     if not isinstance(command, typer.Typer):
-        from .making import as_command
-
         app = typer.Typer(**SETTINGS)
         app.command(name, cls=_Once)(as_command(command) if hasattr(command, "__wrapped__") else command)
         return typer.main.get_command(app)

@@ -3,19 +3,18 @@ something."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from inspect import Parameter, Signature, unwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
-from typer.core import TyperGroup
 from typing_extensions import override
 
 from ..api.exchange import export, import_data
 from ..api.listing import all_formats
 from ..api.options import LevelsOption, parse_generator, parse_levels
-from .command_table import SETTINGS
-from .making import QUIET, parameter, show
+from .making import QUIET, SETTINGS, parameter, show
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -23,50 +22,28 @@ if TYPE_CHECKING:
     from ..exchange import Format, Options, Side
 
 
-class _Formats(TyperGroup):
+class Formats(Mapping[str, Any]):
     """The commands of one direction, made from what the formats declare when one of them is asked
     for."""
 
-    imports: bool
+    def __init__(self, imports: bool) -> None:
+        self._imports = imports
+
+    def _sides(self) -> dict[str, tuple[Format[Any, Any], Side]]:
+        sides = ((one, one.reads if self._imports else one.writes) for one in all_formats())
+        return {one.name: (one, side) for one, side in sides if side is not None}
 
     @override
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        self.commands.clear()  # the command line is made once in a process: formats may have gone since
-        for format_ in all_formats():
-            side = format_.reads if self.imports else format_.writes
-            if side is not None:
-                self.add_command(_command(format_, side, self.imports), format_.name)
-        return super().parse_args(ctx, args)
+    def __getitem__(self, name: str) -> Any:
+        return _command(*self._sides()[name], self._imports)
 
+    @override
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sides())
 
-class _Imports(_Formats):
-    imports = True
-
-
-class _Exports(_Formats):
-    imports = False
-
-
-import_app = typer.Typer(
-    help="Read trials, results and sessions that others have published: spanlab import FORMAT SOURCE... -o PLACE.",
-    cls=_Imports,
-    no_args_is_help=True,
-    **SETTINGS,
-)
-export_app = typer.Typer(
-    help="Write trials and sessions in other file formats: spanlab export FORMAT SOURCE... -o PLACE.",
-    cls=_Exports,
-    no_args_is_help=True,
-    **SETTINGS,
-)
-
-
-@import_app.callback()
-def _import() -> None: ...
-
-
-@export_app.callback()
-def _export() -> None: ...
+    @override
+    def __len__(self) -> int:
+        return len(self._sides())
 
 
 #: where each content of an import goes

@@ -29,6 +29,8 @@ _TYPED: dict[Any, Any] = {
     bool | str: bool,
     int | Sequence[int]: list[int],
 }
+#: what every command line of SpanLab has
+SETTINGS: dict[str, Any] = {"add_completion": False, "rich_markup_mode": None}
 JSON = Annotated[bool, typer.Option("--json", help="print the numbers as JSON", show_default=False)]
 QUIET = Annotated[bool, typer.Option("--quiet", help="say only what is wrong", show_default=False)]
 

@@ -339,20 +339,6 @@ def test_what_has_no_timing_is_told(tmp_path: Path, run: Run) -> None:
     assert "without timed displays: machine" in out
 
 
-def test_durations_are_checked_without_a_screen(run: Run) -> None:
-    status, out, _ = run("display", "--check", "sts", "--hz", "75")
-    assert status == 0
-    assert "203         15" in out
-    for wrong, message in (
-        (("display", "--hz", "60"), "--check"),
-        (("display",), "no display"),
-        (("display", "--check", "sts", "--file", "no.yaml"), "no.yaml"),
-    ):
-        status, _, err = run(*wrong)
-        assert status == 1
-        assert message in err
-
-
 @linux
 @pytest.mark.slow
 def test_the_patch_is_white_on_first_frames_and_black_otherwise_and_the_canvas_is_as_without() -> None:
