@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, ParamSpec, TypeVar
 from typer.models import ParameterInfo
 from typing_extensions import Doc, Unpack
 
-from ..core.errors import SpanLabError
-
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -72,31 +70,19 @@ def _declared(annotation: Any, default: Any) -> Declared:
 
 
 def public(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """A function of ``spanlab``: its documentation has its parameters, and its complaints name
-    them, and not the options of the command line."""
+    """A function of ``spanlab``: its documentation has its parameters."""
     parameters = declared(function)
     signature = _signature(function, parameters)
-    names = {one.spelling: name for name, one in parameters.items() if one.spelling}
-
-    def in_python(text: str) -> str:
-        return re.sub(r"--[a-z][a-z-]*[a-z]", lambda found: names.get(found[0], found[0]), text)
 
     @functools.wraps(function)
     def called(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         signature.bind(*args, **kwargs)
-        try:
-            return function(*args, **kwargs)
-        except SpanLabError as error:
-            text = in_python(str(error))
-            if text == str(error):
-                raise
-            raise SpanLabError(text) from None
+        return function(*args, **kwargs)
 
     doc = inspect.cleandoc(function.__doc__ or "")
     place = found.start() if (found := _SECTION.search(doc)) else len(doc)
     lines = "\n".join(
-        textwrap.fill(in_python(f"{name} : {one.help}"), 100, subsequent_indent="    ")
-        for name, one in parameters.items()
+        textwrap.fill(f"{name} : {one.help}", 100, subsequent_indent="    ") for name, one in parameters.items()
     )
     section = f"\n\nParameters\n----------\n{lines}\n\n" if lines else "\n\n"
     called.__dict__["__signature__"] = signature

@@ -69,7 +69,8 @@ def run_demo(output: Path, me: bool = False, browser: bool = False) -> Path:
     began = time.monotonic()
     if me and browser:
         raise SpanLabError(
-            "--me makes you the participant at the window, --browser a simulated one at a page: choose one of them"
+            "makes you the participant at the window, --browser a simulated one at a page: choose one of them",
+            option="me",
         )
     if me:
         need("lab", "psychopy", "a window for participants")

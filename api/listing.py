@@ -84,7 +84,7 @@ def catalogue(
 ) -> Result:
     """List the paradigms of the library, one per line, or what else there is to choose from."""
     if json_schema and not parts:
-        raise SpanLabError("--json-schema is for parts of paradigms: give --parts --json-schema")
+        raise SpanLabError("is for parts of paradigms: give --parts --json-schema", option="json_schema")
     named = words(names)
     if parts:
         return _parts(named, json_schema)
@@ -292,8 +292,9 @@ def _parts(names: Sequence[str], json_schema: bool) -> Result:
         files = {"paradigm": file_schema, "study": study_file_schema}
         if len(names) > 1 or any(name not in files for name in names):
             raise SpanLabError(
-                "--json-schema describes whole files: name none of the parts, but paradigm (which it means when nothing"
-                " is named) or study"
+                "describes whole files: name none of the parts, but paradigm (which it means when nothing"
+                " is named) or study",
+                option="json_schema",
             )
         return Result([json.dumps(files[names[0] if names else "paradigm"](), indent=1)])
     sorts = {

@@ -238,7 +238,7 @@ def replay(
 
         return cast("Taken", run_set(Path(set_file), Path(data), status))
     if status:
-        raise SpanLabError("--status is for set files: give --set-file FILE")
+        raise SpanLabError("is for set files: give --set-file FILE", option="status")
     from ..agents.registry import options_of
     from ..sessions.request import choose_trials
     from ..sessions.run import make_machine, prepare, replay_sessions, spread_sessions
@@ -418,7 +418,7 @@ def resume(
     if skip or repeat:
         decide(folder, skip, repeat, reason)
     elif reason:
-        raise SpanLabError("--reason goes with --skip or --repeat")
+        raise SpanLabError("goes with --skip or --repeat", option="reason")
     if not (folder / "session.json").exists():
         if (visits := unfinished(folder)) is not None:
             if not visits:

@@ -207,12 +207,12 @@ def parse_levels(pairs: list[str] | None) -> dict[str, list[Any]]:
     for pair in pairs or []:
         name, equals, values = pair.partition("=")
         if not equals or not name or not values:
-            raise SpanLabError(f"--set takes NAME=LEVEL, such as list_length=5; found '{pair}'")
+            raise SpanLabError(f"takes NAME=LEVEL, such as list_length=5; found '{pair}'", option="levels")
         if name in levels:
-            raise SpanLabError(f"--set names '{name}' twice; give several levels as {name}=3,4")
+            raise SpanLabError(f"names '{name}' twice; give several levels as {name}=3,4", option="levels")
         levels[name] = [scalar(value.strip()) for value in values.split(",")]
         if len(set(map(repr, levels[name]))) < len(levels[name]):
-            raise SpanLabError(f"--set gives a level of '{name}' twice; found '{pair}'")
+            raise SpanLabError(f"gives a level of '{name}' twice; found '{pair}'", option="levels")
     return levels
 
 
@@ -257,7 +257,7 @@ def parse_prices(typed: str | Sequence[str] | None, agents: Sequence[str]) -> di
             from ..core.registry import nearest
 
             raise SpanLabError(
-                f"--price is for the agent '{spec}', but this command runs no such agent{nearest(spec, chats)}"
+                f"is for the agent '{spec}', but this command runs no such agent{nearest(spec, chats)}", option="price"
             )
         numbers = price.split("/")
         try:
@@ -265,12 +265,13 @@ def parse_prices(typed: str | Sequence[str] | None, agents: Sequence[str]) -> di
             prices = Prices(input=read, output=written)
         except ValueError:  # pydantic's errors are such, too
             raise SpanLabError(
-                "--price takes IN/OUT, the cost of a million tokens read and written, such as 0.5/2, or AGENT=IN/OUT;"
-                f" found '{text}'"
+                "takes IN/OUT, the cost of a million tokens read and written, such as 0.5/2, or AGENT=IN/OUT;"
+                f" found '{text}'",
+                option="price",
             ) from None
         for model in [spec] if equals else chats:
             if model in prices_of:
-                raise SpanLabError(f"--price gives the price of '{model}' twice")
+                raise SpanLabError(f"gives the price of '{model}' twice", option="price")
             prices_of[model] = prices
     return prices_of
 
@@ -411,7 +412,7 @@ def care_given(options: Mapping[str, Any], before: Mapping[str, Any] | None = No
     pairs = options.get("care") or {}
     twice = [name for name in pairs if name in chosen]
     if twice:
-        raise SpanLabError(f"--care repeats {' and '.join(twice)}: give each once")
+        raise SpanLabError(f"repeats {' and '.join(twice)}: give each once", option="care")
     values = {**chosen, **pairs}
     if not values:
         return dict(before or {})

@@ -68,7 +68,7 @@ def parse_fields(pairs: Sequence[str] | None) -> dict[str, str]:
     for pair in pairs or []:
         name, equals, value = pair.partition("=")
         if not equals or not name or not value.strip() or name in fields:
-            raise SpanLabError(f"--field takes NAME=VALUE, each name once, such as age=23; found '{pair}'")
+            raise SpanLabError(f"takes NAME=VALUE, each name once, such as age=23; found '{pair}'", option="field")
         fields[name] = value
     return fields
 

@@ -69,7 +69,7 @@ def train(
             "what should be trained? Give a training config (a YAML file) or a preset; spanlab train --list names these"
         )
     if recipe not in (None, "published", "improved"):
-        raise SpanLabError(f"--recipe is published or improved; found '{recipe}'")
+        raise SpanLabError(f"is published or improved; found '{recipe}'", option="recipe")
 
     def change(read: TrainingConfig) -> TrainingConfig:
         if recipe is not None:
@@ -123,7 +123,7 @@ def sweep(
         if config is None:
             raise SpanLabError("which sweep? spanlab sweep DIR --status")
         if output is not None or sharing:
-            raise SpanLabError("--status only reports: leave out --output, --workers and --scheduler")
+            raise SpanLabError("only reports: leave out --output, --workers and --scheduler", option="status")
         return _standing(Path(config))
     if config is None or output is None:
         raise SpanLabError(

@@ -89,6 +89,8 @@ def main() -> None:
     except Exception as error:
         if isinstance(error, _Complaint):
             message, context = plain_words(error.format_message()), getattr(error, "ctx", None)
+            unknown = getattr(error, "option_name", None)
+            message = f"No such option: {unknown}; {_ELSEWHERE[unknown]}" if unknown in _ELSEWHERE else message
             hint = f" (see {context.command_path} --help)" if context is not None and "\n" not in message else ""
             _stop(f"{message}{hint}", error.exit_code)
         raise
@@ -105,11 +107,13 @@ _WORDS = (
     (r"Input should be a valid integer[^()]*", "expected a whole number"),
     (r"Input should be a valid number[^()]*", "expected a number"),
     (r"Input should be ", "expected "),
-    # options of programs that do the like
-    (r"No such option: --model\b.*", "No such option: --model; name a chat model with --agent chat:MODEL"),
-    (r"No such option: --limit\b.*", "No such option: --limit; give the number of trials with --trials"),
-    (r"No such option: --temperature\b.*", "No such option: --temperature; give --chat temperature=NUMBER"),
 )
+#: options of programs that do the like, and what is given here
+_ELSEWHERE = {
+    "--model": "name a chat model with --agent chat:MODEL",
+    "--limit": "give the number of trials with --trials",
+    "--temperature": "give --chat temperature=NUMBER",
+}
 
 
 def plain_words(message: str) -> str:

@@ -14,7 +14,7 @@ from typing_extensions import override
 from ..api.exchange import export, import_data
 from ..api.listing import all_formats
 from ..api.options import LevelsOption, parse_generator, parse_levels
-from .making import QUIET, SETTINGS, parameter, show
+from .making import QUIET, SETTINGS, parameter, show, spelt
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -62,7 +62,9 @@ def _command(format_: Format[Any, Any], side: Side, imports: bool) -> Any:
 
     def run(_quiet: bool = False, **given: Any) -> None:
         sources, output = given.pop("_sources"), given.pop("_output")
-        show(call(format_.name, sources, output, **_read(side.options, given)), quiet=_quiet)
+        with spelt({"levels": "--set"}):
+            found = call(format_.name, sources, output, **_read(side.options, given))
+        show(found, quiet=_quiet)
 
     place = (
         _GOES.get(side.content, _GOES["sessions"])

@@ -7,7 +7,8 @@ import functools
 import json
 import operator
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from inspect import Parameter, Signature, unwrap
 from pathlib import Path
 from typing import Annotated, Any, get_args
@@ -43,12 +44,14 @@ def as_command(function: Callable[..., Any]) -> Callable[..., None]:
 
     def command(_context: typer.Context, **typed: Any) -> None:
         as_json, quiet = typed.pop("_json", False), typed.pop("_quiet", False)
-        given = {
-            name: _read(options[name], value)
-            for name, value in typed.items()
-            if getattr(_context.get_parameter_source(name), "name", "DEFAULT") != "DEFAULT"
-        }
-        show(function(**given), as_json=as_json, quiet=quiet)
+        with spelt({name: one.spelling for name, one in options.items()}):
+            given = {
+                name: _read(options[name], value)
+                for name, value in typed.items()
+                if getattr(_context.get_parameter_source(name), "name", "DEFAULT") != "DEFAULT"
+            }
+            found = function(**given)
+        show(found, as_json=as_json, quiet=quiet)
 
     parameters = [parameter("_context", typer.Context)]
     for name, one in options.items():
@@ -59,6 +62,16 @@ def as_command(function: Callable[..., Any]) -> Callable[..., None]:
     command.__annotations__ = {one.name: one.annotation for one in parameters}
     command.__doc__ = summary(function)
     return command
+
+
+@contextmanager
+def spelt(spellings: Mapping[str, str]) -> Iterator[None]:
+    """Errors that begin with an option spell it as it is typed."""
+    try:
+        yield
+    except SpanLabError as error:
+        error.option = spellings.get(error.option, error.option)
+        raise
 
 
 def show(result: Any, *, as_json: bool = False, quiet: bool = False) -> None:

@@ -10,7 +10,21 @@ from dataclasses import dataclass
 
 
 class SpanLabError(Exception):
-    """A problem that the user can mend. ``str(error)`` is the whole message."""
+    """A problem that the user can mend. ``str(error)`` is the whole message.
+
+    Parameters
+    ----------
+    message : a sentence; where it begins with an option, without that
+    option : the parameter of a public function with which the sentence begins; the command line
+        spells it as it is typed
+    """
+
+    def __init__(self, message: str = "", option: str = "") -> None:
+        super().__init__(message)
+        self.option = option
+
+    def __str__(self) -> str:
+        return f"{self.option} {self.args[0]}" if self.option else str(self.args[0])
 
 
 class UnwritableError(SpanLabError):

@@ -61,16 +61,16 @@ def key_setting(sides: str = "standard", pairs: Sequence[str] | None = None) -> 
         when it is not understood.
     """
     if sides not in ("standard", "swapped", "counterbalanced"):
-        raise SpanLabError(f"--keys is standard, swapped or counterbalanced; found '{sides}'")
+        raise SpanLabError(f"is standard, swapped or counterbalanced; found '{sides}'", option="keys")
     answer_keys: dict[str, str] = {}
     for pair in pairs or ():
         answer, sign, key = pair.rpartition("=")
         if not sign or not answer or not key or answer in answer_keys:
-            raise SpanLabError(f"--key takes ANSWER=KEY, each answer once, such as same=s; found '{pair}'")
+            raise SpanLabError(f"takes ANSWER=KEY, each answer once, such as same=s; found '{pair}'", option="key")
         try:
             answer_keys[answer] = _a_key(key)
         except ValueError as error:
-            raise SpanLabError(f"--key {pair}: {error}") from None
+            raise SpanLabError(f"{pair}: {error}", option="key") from None
     return KeySetting(sides=sides, own=answer_keys)  # type: ignore[arg-type]
 
 

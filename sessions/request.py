@@ -210,8 +210,9 @@ def fresh_trials(known: ChosenTrials, seed: int = 1) -> ChosenTrials:
     paradigm, generator = known.paradigm, known.generator
     if any(planned.varies for planned in known.plan):
         raise SpanLabError(
-            "--fresh makes new trials with the levels of others, but in adaptive sessions the levels depend on the"
-            " answers: leave it out"
+            "makes new trials with the levels of others, but in adaptive sessions the levels depend on the"
+            " answers: leave it out",
+            option="fresh",
         )
     lists = {list_of(planned.compile(paradigm, generator)) for planned in known.plan}
 
@@ -258,8 +259,8 @@ def choose_trials(
     if fresh:
         if like is None and trials_from is None:
             raise SpanLabError(
-                "--fresh makes new trials with the levels of known ones: name these with --like SESSION or"
-                " --trials-from FILE"
+                "makes new trials with the levels of known ones: name these with --like SESSION or --trials-from FILE",
+                option="fresh",
             )
         chosen = choose_trials(
             paradigm,
@@ -275,14 +276,16 @@ def choose_trials(
     if like is not None:
         if levels or trials is not None or design is not None or trials_from is not None:
             raise SpanLabError(
-                "--like takes exactly the trials of that session: leave out --set, --trials, --trials-from and --design"
+                "takes exactly the trials of that session: leave out --set, --trials, --trials-from and --design",
+                option="like",
             )
         return trials_like(like, paradigm)
     if trials_from is not None:
         if levels or design is not None:
             raise SpanLabError(
-                "--trials-from takes the trials of that file as they are: leave out --set and --design (and choose some"
-                " at random with --trials)"
+                "takes the trials of that file as they are: leave out --set and --design (and choose some"
+                " at random with --trials)",
+                option="trials_from",
             )
         return trials_of_file(trials_from, paradigm, 1 if seed is None else seed, trials, generator or "corrected")
     if paradigm is None:

@@ -152,8 +152,9 @@ class ChatAgent(ConcurrentAgent):
         prices = (price if isinstance(price, Prices) else Prices.of(price)) or served.prices
         if request_limits.max_cost is not None and prices is None:
             raise SpanLabError(
-                f"--max-cost needs the price of chat:{detail}: give it with --price IN/OUT (a million tokens read,"
-                " written), or in a file of providers"
+                f"needs the price of chat:{detail}: give it with --price IN/OUT (a million tokens read,"
+                " written), or in a file of providers",
+                option="max_cost",
             )
         settings = chat if isinstance(chat, ChatSettings) else ChatSettings.read(chat or {})
         return cls(

@@ -120,19 +120,20 @@ def parse_simulate(simulate: str, speed: float) -> tuple[str, float]:
     kind, colon, detail = observer.partition(":")
     if kind in ("ideal", "chance") and colon:
         raise SpanLabError(
-            f"--simulate {simulate}: after a colon comes the size of the buffer of 'capacity'; a speed is written"
-            f" {kind}@{detail or 8}"
+            f"{simulate}: after a colon comes the size of the buffer of 'capacity'; a speed is written"
+            f" {kind}@{detail or 8}",
+            option="simulate",
         )
     if not at:
         return observer, speed
     if speed != 1.0:
-        raise SpanLabError(f"--simulate {simulate} says the speed already: leave out --speed")
+        raise SpanLabError(f"{simulate} says the speed already: leave out --speed", option="simulate")
     try:
         speed = float(factor)
     except ValueError:
         speed = math.nan
     if not 0.1 <= speed <= 100:
         raise SpanLabError(
-            f"--simulate {simulate}: the speed after the @ is a number from 0.1 to 100, such as {observer}@8"
+            f"{simulate}: the speed after the @ is a number from 0.1 to 100, such as {observer}@8", option="simulate"
         )
     return observer, speed

@@ -77,7 +77,7 @@ def conditions_effect(part: Scored, paradigm: str, along: str = "", by: str = ""
     """
     if value not in VALUES:
         raise SpanLabError(
-            f"--value is {', '.join(VALUES[:-1])} or {VALUES[-1]}, not '{value}'{nearest(value, VALUES)}"
+            f"is {', '.join(VALUES[:-1])} or {VALUES[-1]}, not '{value}'{nearest(value, VALUES)}", option="value"
         )
     known: Value = next(one for one in VALUES if one == value)
     items, what = part.items, f"figure {NAME}"

@@ -62,7 +62,8 @@ def compute_groups(data: Data, wish: Wish) -> ComputedGroups:
     """
     if wish.bars == "within":
         raise SpanLabError(
-            "--bars within is for conditions that everybody is in; people of different groups are different people"
+            "within is for conditions that everybody is in; people of different groups are different people",
+            option="bars",
         )
     paradigm = chosen(NAME, _UNGROUPED, data, wish)
     people = people_in_groups(data.scored, paradigm)

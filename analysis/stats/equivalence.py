@@ -214,21 +214,26 @@ def read_margins(texts: Sequence[str]) -> tuple[Margin, ...]:
         unit = _UNITS.get(match[2].lower()) if match else None
         if match is None or unit is None:
             raise SpanLabError(
-                "--margin is a number with its unit, such as 5points (percentage points of right answers), 0.3d' or"
-                f" 20ms, not '{text}'"
+                "is a number with its unit, such as 5points (percentage points of right answers), 0.3d' or"
+                f" 20ms, not '{text}'",
+                option="margin",
             )
         margin = Margin(float(match[1].replace(",", ".")), unit)
         if not margin.value > 0:
-            raise SpanLabError(f"--margin {text}: the margin within which a difference counts as none must be above 0")
+            raise SpanLabError(
+                f"{text}: the margin within which a difference counts as none must be above 0", option="margin"
+            )
         if unit == "points" and margin.value >= 100:
             raise SpanLabError(
-                f"--margin {text}: shares of right answers never differ by more than 100 points, so that this margin"
-                " could not say no"
+                f"{text}: shares of right answers never differ by more than 100 points, so that this margin"
+                " could not say no",
+                option="margin",
             )
         if unit in margins:
             raise SpanLabError(
-                f"--margin is given twice in {unit}: a difference counts as none within one margin, which is declared"
-                " beforehand"
+                f"is given twice in {unit}: a difference counts as none within one margin, which is declared"
+                " beforehand",
+                option="margin",
             )
         margins[unit] = margin
     return tuple(margins.values())

@@ -77,7 +77,7 @@ def benchmark(
 
     named, place = words(targets), None if output is None else Path(output)
     if compare and verify:
-        raise SpanLabError("--compare shows several cards, --verify computes one again: give one of them")
+        raise SpanLabError("shows several cards, --verify computes one again: give one of them", option="compare")
     if compare:
         return _compare(named, place)
     chosen = read_suite(None if suite is None else Path(suite))
@@ -120,7 +120,7 @@ def _prices(price: str | None) -> dict[str, float]:
     try:
         read, written = (float(part) for part in price.split("/"))
     except ValueError:
-        raise SpanLabError(f"--price takes IN/OUT, such as 0.5/2; found '{price}'") from None
+        raise SpanLabError(f"takes IN/OUT, such as 0.5/2; found '{price}'", option="price") from None
     return {"input": read, "output": written}
 
 
@@ -196,8 +196,8 @@ def _verify(targets: list[str], suite: Any, people: Path | None) -> Result:
 
     if len(targets) != 2:
         raise SpanLabError(
-            "--verify takes a card and the folder of its sessions: spanlab benchmark --verify CARD DATA (or CARD"
-            " published)"
+            "takes a card and the folder of its sessions: spanlab benchmark --verify CARD DATA (or CARD published)",
+            option="verify",
         )
     card, data = read_card(Path(targets[0])), targets[1]
     problems = problems_of(card, suite, data, people)

@@ -232,13 +232,15 @@ def links(
             " links} in the study file"
         )
     if not address.startswith(("http://", "https://")) or any(sign in address for sign in "?#"):
-        raise SpanLabError(f"--address is where the server is, such as https://lab.example.org; found '{address}'")
+        raise SpanLabError(
+            f"is where the server is, such as https://lab.example.org; found '{address}'", option="address"
+        )
     tickets, identifier = Tickets.of_study(loaded.name, Path(data)), loaded.online.identifier or "participant"
     found = Result()
     for _ in range(n):
         name = f"{prefix}-{secrets.token_hex(6)}"
         if why := misnamed(name):
-            raise SpanLabError(f"--prefix {prefix}: {why}")
+            raise SpanLabError(f"{prefix}: {why}", option="prefix")
         found.lines.append(f"{address.rstrip('/')}/?{identifier}={name}&{TICKET}={tickets.sign(name)}")
     found.tables = {"links": [{"link": link} for link in found.lines]}
     return found

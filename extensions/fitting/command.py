@@ -89,7 +89,7 @@ def fit(
     folder = next((path for path in given if path.is_dir()), None)
     found = Result()
     if save and folder is None:
-        raise SpanLabError("--save keeps fits beside sessions: give a folder of sessions")
+        raise SpanLabError("keeps fits beside sessions: give a folder of sessions", option="save")
     if list(map(str, given)) == [PUBLISHED]:
         everybody = published()
     else:
@@ -99,7 +99,7 @@ def fit(
         found.lines += [*notes, *([""] if notes else [])]
     everybody = [one for one in everybody if paradigm in ("", one.paradigm)]
     if not everybody:
-        raise SpanLabError(f"--paradigm {paradigm}: there are no such answers in these data")
+        raise SpanLabError(f"{paradigm}: there are no such answers in these data", option="paradigm")
     studies: list[Study] = []
     for name in dict.fromkeys(one.paradigm for one in everybody):
         with progress_bar(f"fits of {name}") as tell:

@@ -275,7 +275,7 @@ def _chosen(asked: list[str] | None, known: Sequence[str], name: str) -> list[st
         if one not in known:
             raise SpanLabError(f"{name} knows no task '{one}'{nearest(one, known) or ''}; it knows {', '.join(known)}")
     if asked and not wanted:
-        raise SpanLabError(f"--tasks names no task; {name} knows {', '.join(known)}")
+        raise SpanLabError(f"names no task; {name} knows {', '.join(known)}", option="tasks")
     return [task for task in known if not asked or task in wanted]
 
 

@@ -245,7 +245,7 @@ def plan(
 
     if value not in _UNITS:
         raise SpanLabError(
-            f"--value is {', '.join([*_UNITS][:-1])} or {[*_UNITS][-1]}, not '{value}'{nearest(value, _UNITS)}"
+            f"is {', '.join([*_UNITS][:-1])} or {[*_UNITS][-1]}, not '{value}'{nearest(value, _UNITS)}", option="value"
         )
     margins, unit = read_margins(words(margin)), _UNITS[value][0]
     if any(one.unit != unit for one in margins):
@@ -340,7 +340,9 @@ def methods(
         from .before import methods_before
 
         if len(given) != 1:
-            raise SpanLabError("--before takes one paradigm or one study; several paradigms are named in a study file")
+            raise SpanLabError(
+                "takes one paradigm or one study; several paradigms are named in a study file", option="before"
+            )
         of_data = {"by": by, **reading}
         if option := next(
             (name for name in ("by", "recipe", "practice", "pilot", "accept_unread") if of_data.get(name)), ""
@@ -389,7 +391,7 @@ def _check_options(value: str, stated: Mapping[str, object]) -> None:
                 raise SpanLabError(f"{option} is about --value {other}, and this plan is about --value {value}")
     if value == "d_prime" and "accuracy" in stated:
         raise SpanLabError(
-            "--accuracy belongs to --value correct and rt_ms; for d′ in the first condition give --d-prime"
+            "belongs to --value correct and rt_ms; for d′ in the first condition give --d-prime", option="accuracy"
         )
 
 
@@ -547,8 +549,9 @@ def _change(text: str, value: str) -> float:
     unit = {"d'": "d_prime", "d′": "d_prime", "dprime": "d_prime", "ms": "rt_ms"}
     if match is None or (match[3] and unit[match[3]] != value):
         raise SpanLabError(
-            f"--difference takes a number such as {'-0.3d' + chr(39) if value == 'd_prime' else '40ms'} with --value"
-            f" {value}; found '{text}'"
+            f"takes a number such as {'-0.3d' + chr(39) if value == 'd_prime' else '40ms'} with --value"
+            f" {value}; found '{text}'",
+            option="difference",
         )
     return float(match[2].replace(",", ".")) * (-1 if match[1] in ("-", "−") else 1)
 

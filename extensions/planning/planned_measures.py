@@ -288,7 +288,7 @@ def chosen_conditions(there: Sequence[str], wanted: Sequence[str], agent: str) -
         )
     names = [str(name) for name in wanted] or [there[0], there[-1]]
     if len(names) != 2 or any(name not in there for name in names):
-        raise SpanLabError(f"--conditions takes two of {', '.join(there)}; found {', '.join(names)}")
+        raise SpanLabError(f"takes two of {', '.join(there)}; found {', '.join(names)}", option="conditions")
     return names[0], names[1]
 
 

@@ -67,8 +67,8 @@ def reproduce(
 
     if steps is not None and train is None:
         raise SpanLabError(
-            "--steps says for how long a network is trained, and --train PRESET says which network; give both, or"
-            " neither"
+            "says for how long a network is trained, and --train PRESET says which network; give both, or neither",
+            option="steps",
         )
     if paper == "worm":
         from spanlab.agents.network import need_torch

@@ -11,11 +11,13 @@ from typing import Annotated
 import pytest
 import typer
 from command_line import Run, command_line, complaint
+from typer import Typer
 
 import spanlab
 from spanlab.api.declared import Result, declared, public
 from spanlab.cli.app import command_line as whole_command_line
 from spanlab.cli.command_table import COMMANDS, Commands, _added, _points, _shipped
+from spanlab.cli.making import as_command
 
 #: commands with a command for each format, which one function stands for; names that Python has
 FUNCTIONS = {"import": "import_data", "export": "export", "list": "catalogue"}
@@ -78,10 +80,15 @@ def test_what_python_is_told_names_its_parameters() -> None:
         SpanLabError
             always
         """
-        raise spanlab.SpanLabError("--how-large and --other-thing do not go together")
+        raise spanlab.SpanLabError("is too large", option="size")
 
-    with pytest.raises(spanlab.SpanLabError, match=r"^size and --other-thing do not go together$"):
+    with pytest.raises(spanlab.SpanLabError, match=r"^size is too large$") as raised:
         mine(2)
+    assert raised.value.option == "size"
+    command = Typer()
+    command.command()(as_command(mine))
+    with pytest.raises(spanlab.SpanLabError, match=r"^--how-large is too large$"):
+        command(["--how-large", "3"], standalone_mode=False)
     assert "size : how large it is\n" in (mine.__doc__ or "")
     with pytest.raises(TypeError, match="unexpected keyword argument 'tirals'"):
         spanlab.replay("vsr", "ideal", tirals=4)  # pyright: ignore[reportCallIssue]

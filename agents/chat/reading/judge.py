@@ -50,8 +50,9 @@ class Judge:
             served = Serving(settings.judge, endpoint)
         if request_limits.max_cost is not None and served.prices is None:
             raise SpanLabError(
-                f"--max-cost needs the price of the judge {settings.judge}, too: give it in a file of providers, and"
-                " name it MODEL@PROVIDER"
+                f"needs the price of the judge {settings.judge}, too: give it in a file of providers, and"
+                " name it MODEL@PROVIDER",
+                option="max_cost",
             )
         self.name = settings.judge
         self.account = Account(request_limits, served.prices)
