@@ -386,7 +386,13 @@ def apply_exclusions(
         whose = persons[judged["_row"].to_numpy()] if rule.leave_out == "participants" else unit
         numbers = (_distinct(whose, unit, chosen) for chosen in (values.index, values.index[values.isna()], out.index))
         summary.append((number, str(rule), *numbers, len(counted), scored, int(gone.sum())))
-        notes.append(_sentence(rule, number, units[-1], summary[-1]))
+        by_paradigm = judged["paradigm"].to_numpy()
+        counts = {
+            str(name): tuple(_distinct(whose[part], unit[part], chosen) for chosen in (out.index, values.index))
+            for name in judged["paradigm"].unique()
+            for part in [by_paradigm == name]
+        }
+        notes.append(_sentence(rule, number, units[-1], summary[-1], counts))
         alive &= ~gone
     if rules and not alive.any() and len(table):
         notes.append("Nothing is left: the rules leave out everything.")
@@ -600,13 +606,19 @@ def _rows_left_out(judged: pd.DataFrame, unit: np.ndarray, out: pd.Series, rule:
     return pd.DataFrame(columns, columns=[*UNIT_COLUMNS], index=range(len(first)))
 
 
-def _sentence(rule: Rule, number: int, units: pd.DataFrame, row: tuple[Any, ...]) -> str:
+def _sentence(
+    rule: Rule, number: int, units: pd.DataFrame, row: tuple[Any, ...], counts: Mapping[str, tuple[int, ...]]
+) -> str:
+    """What a rule did; with how many were left out of how many in each paradigm (``counts``), where
+    it judged several."""
     _, says, judged, unknown, left_out, before, answers, _ = row
     why = f" ({rule.reason})" if rule.reason else ""
     text = (
         f"Rule {number}, {says}{why}: {left_out:,} of {plural(judged, rule.leave_out[:-1])} left out, {answers:,} of"
         f" {plural(before, 'answer')}"
     )
+    if len(counts) > 1 and rule.leave_out in ("participants", "sessions"):
+        text += f" ({', '.join(f'{name}: {out} of {of}' for name, (out, of) in sorted(counts.items()))})"
     if len(units) and rule.leave_out in ("participants", "sessions"):
         name = "session" if rule.leave_out == "sessions" else "participant"
         several = name == "participant" and units["paradigm"].nunique() > 1

@@ -147,14 +147,21 @@ def test_a_participant_of_two_paradigms_is_counted_once_and_goes_everywhere_what
     ]
     _, report = left(mixed(*people), rule("participants", "accuracy", below=0.5))
     assert (report.rules.iloc[0]["judged"], report.rules.iloc[0]["left_out"]) == (3, 1)
-    assert "1 of 3 participants left out, 240 of 720 answers: a in vsr (0) and a in sfr (0)." in report.notes[
-        0
-    ].replace("a in sfr (0) and a in vsr (0)", "a in vsr (0) and a in sfr (0)")
+    told = "1 of 3 participants left out, 240 of 720 answers (sfr: 1 of 3, vsr: 1 of 3): a in vsr (0) and a in sfr (0)."
+    assert told in report.notes[0].replace("a in sfr (0) and a in vsr (0)", "a in vsr (0) and a in sfr (0)")
     kept, _ = left(
         mixed(people[0], people[1].assign(correct=True), *people[2:]),
         rule("participants", "accuracy", below=0.5, everywhere=True),
     )
     assert set(kept["participant"]) == {"bb", "ccc"}
+
+
+def test_people_are_counted_in_each_paradigm_not_with_those_of_others() -> None:
+    table = mixed(person("a", 0.0), person("bb", 1.0), *(person(f"p{n}", 1.0, paradigm="sfr") for n in range(5)))
+    _, report = left(table, rule("participants", "accuracy", below=0.5))
+    assert "1 of 7 participants left out, 120 of 840 answers (sfr: 0 of 5, vsr: 1 of 2): a (0)" in report.notes[0]
+    _, report = left(table, rule("participants", "accuracy", below=0.5, paradigms=["vsr"]))
+    assert "1 of 2 participants left out, 120 of 840 answers: a (0)" in report.notes[0]
 
 
 @pytest.mark.slow
