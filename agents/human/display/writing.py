@@ -21,6 +21,20 @@ _LINE = 1.5
 _USUAL = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789äöüÄÖÜß.,;:!?()'\"-"
 
 
+def take_dead_keys(window: Any) -> None:
+    """Have X put a dead key and a letter together (^ and e are ê): pyglet asks for that in a window
+    to which no keys come, and the letter comes alone."""
+    if getattr(window, "_x_ic", None) is None:
+        return
+    from pyglet.libs.x11 import xlib
+
+    view, style = window._view, xlib.XIMPreeditNothing | xlib.XIMStatusNothing
+    window._x_ic = xlib.XCreateIC(
+        window.display._x_im, b"inputStyle", style, b"clientWindow", view, b"focusWindow", view, None
+    )
+    xlib.XSetICFocus(window._x_ic)
+
+
 class WritingBox(Writing):
     """A box on the canvas in which somebody writes.
 
@@ -39,6 +53,7 @@ class WritingBox(Writing):
         if (own := own_font()) is not None:
             allFonts.addFontFile(str(own))
             name = str(ImageFont.truetype(str(own)).getname()[0])
+        take_dead_keys(win.winHandle)
         self._win, self._size, self._letter, self.most = win, size, letter_px, most
         #: whether what is typed is written here
         self.listens = False
