@@ -34,11 +34,11 @@ from spanlab.extensions.benchmark.card import (
     published_cards,
     read_card,
 )
+from spanlab.extensions.benchmark.command import agent_problems, problems_of, table_problems
 from spanlab.extensions.benchmark.drawing import gallery, page, picture
 from spanlab.extensions.benchmark.measures import level_weights, of_published_people, weights
 from spanlab.extensions.benchmark.running import agent_at
 from spanlab.extensions.benchmark.suite import NBACK, Effect, read_suite
-from spanlab.extensions.benchmark.verifying import agent_problems, problems_of, table_problems
 from spanlab.sessions import find_sessions
 
 SMALL = """

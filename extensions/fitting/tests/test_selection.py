@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from spanlab.extensions.fitting.selection import select
+from spanlab.extensions.fitting.study import select
 
 
 def exact(evidence: np.ndarray) -> tuple[float, float, float]:
