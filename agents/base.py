@@ -207,31 +207,38 @@ class Outlook(Protocol):
     @property
     def paradigm(self) -> str:
         """The name of the paradigm."""
+        ...
 
     @property
     def adaptive(self) -> bool:
         """True if answers decide which trial comes next."""
+        ...
 
     @property
     def questions(self) -> int:
         """The largest number of questions in a trial."""
+        ...
 
     @property
     def trials(self) -> Sequence[Rehearsal]:
         """One trial of each kind; of some kinds only, evenly chosen, where there are very many."""
+        ...
 
     @property
     def order(self) -> Sequence[tuple[int, int]]:
         """Block and number in ``trials`` of every trial, for agents that remember the trials of a
         block; empty for others."""
+        ...
 
     @property
     def practice(self) -> Sequence[Rehearsal]:
         """The trials of one round of practice; empty when there is none."""
+        ...
 
     @property
     def rounds(self) -> int:
         """The largest number of rounds of practice."""
+        ...
 
 
 class Agent(ABC):

@@ -16,6 +16,7 @@ class Journal(Protocol):
 
     def replies(self) -> Sequence[Mapping[str, Any]]:
         """Return what earlier attempts at the trial have kept, in order."""
+        ...
 
     def begun(self, line: Mapping[str, Any]) -> None:
         """Note, without waiting, that a request leaves."""
@@ -63,19 +64,24 @@ class Ledger(Protocol):
     @property
     def folder(self) -> Path:
         """The folder of the session."""
+        ...
 
     @property
     def info(self) -> Mapping[str, Any]:
         """The content of ``session.json``."""
+        ...
 
     @property
     def lines(self) -> Sequence[Mapping[str, Any]]:
         """The lines of the agent's :class:`Journal`, in order."""
+        ...
 
     @property
     def replies(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
         """The lines that keep a reply, by trial."""
+        ...
 
     @property
     def failed(self) -> Mapping[str, str]:
         """The trials that could not be had, each with the reason."""
+        ...

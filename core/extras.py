@@ -13,6 +13,7 @@ from .errors import SpanLabError
 _PACKAGES: dict[str, dict[str, str]] = {
     "lab": {"psychopy": "PsychoPy", "PyQt6": "PyQt6", "Xlib": "python-xlib"},
     "chat": {"openai": "the openai package"},
+    "hf": {"torch": "PyTorch", "transformers": "the transformers package"},
     "inspect": {"inspect_ai": "the inspect-ai package"},
     "parquet": {"pyarrow": "pyarrow"},
     "figures": {"vl_convert": "vl-convert"},

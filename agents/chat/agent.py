@@ -94,10 +94,10 @@ class ChatAgent(ConcurrentAgent):
             raise SpanLabError(
                 "batches are for models through inspect_ai (chat:inspect/PROVIDER/MODEL): leave out batch"
             )
-        if hook is not None and self._settings.likelihoods in ("prompt", "echo"):
+        if hook is not None and not hook.local and self._settings.likelihoods in ("prompt", "echo"):
             raise SpanLabError(
-                f"likelihoods={self._settings.likelihoods} is for servers, and {hook.name} is none: set likelihoods to"
-                " top, or to none"
+                f"likelihoods={self._settings.likelihoods} is for servers and models in this program, and {hook.name}"
+                " is none: set likelihoods to top, or to none"
             )
         if hook is not None and self._settings.sounds == "audio":
             raise SpanLabError(

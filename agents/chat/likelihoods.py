@@ -129,9 +129,7 @@ class Scorer:
         sent = [{"role": message.role, "content": str(message.sent()["content"])} for message in messages]
         template = self._settings.template
         if not template:
-            before = "".join(_PLAIN[message["role"]].format(message["content"]) for message in sent)
-            # a space belongs to the word after it, as most tokenizers have it
-            return before + (_ANSWER.rstrip() if answer is None else f"{_ANSWER}{answer}\n")
+            return plain_text(sent, answer)
         if answer is not None:
             sent.append({"role": "assistant", "content": answer})
         try:
@@ -202,6 +200,14 @@ class Scorer:
                 for answer, tokens, tail in zip(answers, continuations, tails, strict=True)
             }
         )
+
+
+def plain_text(messages: Sequence[Mapping[str, Any]], answer: str | None = None) -> str:
+    """A conversation for models that were never taught to chat, up to where they write, or with an
+    answer and its end."""
+    before = "".join(_PLAIN[message["role"]].format(message["content"]) for message in messages)
+    # a space belongs to the word after it, as most tokenizers have it
+    return before + (_ANSWER.rstrip() if answer is None else f"{_ANSWER}{answer}\n")
 
 
 @dataclass(frozen=True, slots=True)

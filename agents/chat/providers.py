@@ -25,6 +25,8 @@ from ...paradigms.language.yaml_source import Document, parse, read
 from .cost.totals import Prices
 from .transport.endpoint import OPENAI_URL, REASONING_FIELDS, Endpoint, holds_secrets, web_address
 from .transport.hooks import SendHook
+from .transport.in_process import PREFIX as IN_PROCESS
+from .transport.in_process import InProcess
 from .transport.inspect_hook import PREFIX, InspectHook
 
 #: the environment variable that names a file of one's own
@@ -202,8 +204,10 @@ def serving(detail: str) -> Serving:
         for the misspelt name of a provider, one without a default model where none is named, and a
         faulty file of one's own.
     """
-    if detail.startswith(PREFIX):
-        hook = InspectHook(detail.removeprefix(PREFIX))
+    for prefix, kind in ((PREFIX, InspectHook), (IN_PROCESS, InProcess)):
+        if not detail.startswith(prefix):
+            continue
+        hook = kind(detail.removeprefix(prefix))
         return Serving(detail, Endpoint(key_variable=None, by=hook.name), hook=hook)
     model, at, name = detail.rpartition("@")
     if name == "anthropic" and name not in providers():

@@ -23,6 +23,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
@@ -131,7 +132,7 @@ class ScriptedServer:
         labelled = (settings or ChatSettings()).model_copy(update={"label": LABEL})
         return ChatAgent(model, labelled, self.endpoint, request_limits)
 
-    def answer(self, asked: Mapping[str, Any], headers: Mapping[str, str]) -> tuple[int, Mapping[str, Any]]:
+    def answer(self, asked: Mapping[str, Any], headers: Message[str, str]) -> tuple[int, Mapping[str, Any]]:
         """The status and the body of the answer to a request."""
         messages = asked["messages"]
         whole = " ".join(piece for message in messages for piece in _texts_of(message))

@@ -336,8 +336,9 @@ class Client:
             tuple(message.sent() for message in request.messages),
             request.options,
             request.conversation,
-            filled_headers(self._further),
+            filled_headers(self._further, request.conversation),
             self._request_limits.batch,
+            request.text,
         )
         try:
             self._hook.check_options(outgoing.options)
@@ -346,7 +347,8 @@ class Client:
         started = self._clock()
         departure.leaves()
         try:
-            async with asyncio.timeout(None if outgoing.batch else self._request_limits.timeout_s):
+            patient = outgoing.batch or self._hook.local
+            async with asyncio.timeout(None if patient else self._request_limits.timeout_s):
                 reply = await self._hook.send(outgoing)
         except TimeoutError:
             late = (

@@ -31,6 +31,7 @@ class Outgoing:
     headers : further headers of one's own, for hooks that reach a server; with the values of the
         variables that they name
     batch : whether it may go in a batch with others, and its reply come within a day
+    text : the conversation as one text, where that is what is scored
     """
 
     model: str
@@ -39,6 +40,7 @@ class Outgoing:
     conversation: str
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     batch: bool = False
+    text: str | None = None
 
 
 class SendHook(ABC):
@@ -59,6 +61,9 @@ class SendHook(ABC):
     endpoint: Endpoint | None = None
     #: whether it can send requests in batches
     batches: bool = False
+    #: whether the model runs in this program: it has all the time that it takes, and says how probable
+    #: what it is sent is
+    local: bool = False
 
     def check(self) -> None:
         """Raise a ``SpanLabError`` where something is missing that it needs; asked before a

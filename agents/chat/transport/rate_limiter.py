@@ -61,6 +61,7 @@ class Budget(Protocol):
     def reserve(self, alone: bool) -> bool:
         """Hold it, if it is there. One that is ``alone`` is let in, to be told why it may not
         leave, unless it waits for what is held elsewhere."""
+        ...
 
     def release(self) -> None:
         """Release what was reserved; the actual use is known now."""

@@ -17,9 +17,11 @@ class Store(Protocol):
 
     def add(self, stimuli: Sequence[Stimulus]) -> np.ndarray:
         """Keep what is new; returns numbers, int64 (n,)."""
+        ...
 
     def frames(self) -> np.ndarray:
         """All of it, in the order of the numbers."""
+        ...
 
 
 class WordStore:

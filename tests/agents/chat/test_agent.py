@@ -12,6 +12,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from email.message import Message
 from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
@@ -77,7 +78,7 @@ class Pretending(ScriptedServer):
         self._behaviour = dict(_behaviour())
         self._turns: Counter[str] = Counter()
 
-    def answer(self, asked: Mapping[str, Any], headers: Mapping[str, str]) -> tuple[int, Mapping[str, Any]]:
+    def answer(self, asked: Mapping[str, Any], headers: Message[str, str]) -> tuple[int, Mapping[str, Any]]:
         conversation = headers.get(HEADER) or json.dumps(asked["messages"][:2])
         self._turns[conversation] += 1
         for turn in (None, self._turns[conversation]):
