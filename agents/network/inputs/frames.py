@@ -27,8 +27,8 @@ class NetworkFrames:
     def add(self, stimuli: Sequence[Stimulus]) -> np.ndarray:
         """Render stimuli and keep the new frames; returns their numbers, int64 (n,)."""
         parts = range(0, len(stimuli), _CHUNK)
-        numbers = [self.take_in(network_frames(stimuli[start : start + _CHUNK])) for start in parts]
-        return np.concatenate([np.empty(0, np.int64), *numbers])
+        frames = (frame for start in parts for frame in network_frames(stimuli[start : start + _CHUNK]))
+        return np.array([self._keep(frame) for frame in frames], np.int64)
 
     def _keep(self, frame: np.ndarray) -> int:
         key = hashlib.blake2b(frame.tobytes(), digest_size=16).digest()
