@@ -40,8 +40,8 @@ class Option:
 
 
 class WindowEpisode(Episode):
-    """Somebody at a window in one trial. What is told here is told to nobody else: displays ahead
-    of time, and what became of an answer."""
+    """Somebody at a window in one trial. Only a window is told of displays ahead of time, and of
+    what became of an answer."""
 
     def prepare(self, displays: Sequence[Display]) -> None:
         """Make every display ready that may come, before the first step (a window uploads them)."""

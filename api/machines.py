@@ -199,8 +199,8 @@ def replay(
         typer.Option(
             "--fresh",
             help=(
-                "with --like or --trials-from: new trials with the same levels, to find out whether a model knows those"
-                " (contamination)"
+                "with --like or --trials-from: new trials with the same levels, to find out whether a model already"
+                " knows the old ones (contamination)"
             ),
         ),
     ] = False,
@@ -357,7 +357,7 @@ def resume(
     session: Annotated[
         PathLike,
         typer.Argument(
-            help="folder of an unfinished session, of a session of a study, or with one of these",
+            help="an unfinished session, a session of a study, or a folder that contains one",
             metavar="FOLDER",
         ),
     ],
@@ -377,7 +377,7 @@ def resume(
         Taker | None,
         typer.Option(
             "--agent",
-            help="the torch:FILE.py:build that began it: your code runs only where you name it",
+            help="the network of your own that began it (torch:FILE.py:build): your code runs only if you name it",
             metavar="SPEC",
         ),
     ] = None,

@@ -44,7 +44,7 @@ TriggersOption = Annotated[
     str | None,
     typer.Option(
         "--triggers",
-        help="port for trigger codes: serial:PORT[@BAUD], parallel:ADDRESS, lsl[:NAME] or dry[:FILE]",
+        help="port for trigger codes: serial:PORT[@BAUD], parallel:ADDRESS, lsl[:NAME] or dry",
         metavar="PORT",
     ),
 ]
@@ -133,7 +133,7 @@ class Treatment(TypedDict, total=False):
         Settings | None,
         typer.Option(
             "--care",
-            help="limits for requests to a chat server, such as timeout_s=60 or retries=2; may be repeated",
+            help="limits for requests to a chat server, such as timeout_s=60 or max_retries=2; may be repeated",
             metavar="NAME=VALUE",
         ),
     ]

@@ -535,7 +535,7 @@ def study_monitor(
         float, typer.Option("--every", help="seconds between updates", min=0.2, max=3600, metavar="S")
     ] = 2.0,
     everything: Annotated[
-        bool, typer.Option("--all", help="show sessions without a sign in the last 24 hours, too")
+        bool, typer.Option("--all", help="also show sessions that have recorded nothing in the last 24 hours")
     ] = False,
 ) -> Result:
     """Show the sessions of a study while they run: progress, accuracy, displays and trigger codes.
@@ -568,7 +568,7 @@ def _now(monitor: Monitor, name: str, data: Path, everything: bool) -> Result:
     table = table_of(seen, now, everything)
     older = f"; {table.left_out} older {'row' if table.left_out == 1 else 'rows'} with --all" if table.left_out else ""
     if not table.rows:
-        which = "is" if everything else "had a sign in the last 24 hours"
+        which = "is" if everything else "recorded anything in the last 24 hours"
         return Result([f"no session of {name} {which} in {data / name}{older}"])
     below = f"{name}: {describe_standings(standings(seen))}{older}"
     return tabled("sessions", table.header, list(table.rows), after=below)

@@ -33,7 +33,7 @@ _TYPED: dict[Any, Any] = {
 #: what every command line of SpanLab has
 SETTINGS: dict[str, Any] = {"add_completion": False, "rich_markup_mode": None}
 JSON = Annotated[bool, typer.Option("--json", help="print the numbers as JSON", show_default=False)]
-QUIET = Annotated[bool, typer.Option("--quiet", help="say only what is wrong", show_default=False)]
+QUIET = Annotated[bool, typer.Option("--quiet", help="print nothing but warnings and errors", show_default=False)]
 
 
 def as_command(function: Callable[..., Any]) -> Callable[..., None]:

@@ -25,7 +25,7 @@ def app(
     alone.
 
     Sessions are those of the command line, in the same folder; each button shows the command that
-    it runs. What was started goes on when the app ends.
+    it runs. What you have started goes on after the app ends.
     """
     for package in ("starlette", "uvicorn", "websockets"):
         need("web", package, "spanlab app")

@@ -123,7 +123,9 @@ def benchmark(
         ),
     ],
     *,
-    go: Annotated[bool, typer.Option("--go", help="ask a chat model; without it only the cost is shown")] = False,
+    go: Annotated[
+        bool, typer.Option("--go", help="start the benchmark of a chat model; without it, only the cost is shown")
+    ] = False,
     model: Annotated[
         str, typer.Option("--model", help="with the address of a server: which of its models", metavar="NAME")
     ] = "",

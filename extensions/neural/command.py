@@ -54,8 +54,8 @@ def neural(
         str,
         typer.Argument(
             help=(
-                "name of a network that ships (laptop), a checkpoint file, or a module of yours with the submodule"
-                " whose units are meant (torch:FILE.py:build?states=NAME), which needs --paradigm"
+                "name of a network that ships (laptop), a checkpoint file, or your own module with the submodule to"
+                " analyse (torch:FILE.py:build?states=NAME), which needs --paradigm"
             ),
             metavar="NETWORK",
         ),
@@ -82,7 +82,7 @@ def neural(
         Words,
         typer.Option(
             "--paradigm",
-            help="file of a paradigm that is not in the library, or any that a module of yours takes; may be repeated",
+            help="paradigm file outside the library, or any paradigm that your own module takes; may be repeated",
             metavar="FILE",
             show_default=False,
         ),

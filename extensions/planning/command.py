@@ -202,7 +202,7 @@ def plan(
         str,
         typer.Option(
             "--difference",
-            help="the second condition minus the first: -5points, -0.3d' or 40ms, as --value has it",
+            help="the second condition minus the first: -5points, -0.3d' or 40ms, in the unit of --value",
             metavar="AMOUNT",
         ),
     ] = "",

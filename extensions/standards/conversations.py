@@ -177,7 +177,7 @@ class Psych101(Format[Any, TextSharing]):
     name = "psych101"
     writes = Side(
         "sessions",
-        "Sessions as text with marked choices, for models of cognition: one line of JSON a session.",
+        "Sessions as text with marked choices, for models of cognition: one line of JSON for each session.",
         TextSharing,
         SESSIONS,
         Place("new file", "FILE"),
@@ -223,7 +223,7 @@ class ChatJsonl(Format[Any, ChatSharing]):
     name = "chat-jsonl"
     writes = Side(
         "sessions",
-        "Sessions as conversations, for training chat models: one line of JSON each.",
+        "Sessions as conversations, for training chat models: one line of JSON for each conversation.",
         ChatSharing,
         SESSIONS,
         Place("new folder", "DIR"),

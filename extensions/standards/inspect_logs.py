@@ -54,7 +54,7 @@ class InspectLogs(Format[Any, Sharing]):
     name = "inspect"
     writes = Side(
         "sessions",
-        "Sessions as logs of inspect_ai: a log each, a sample for each trial.",
+        "Sessions as logs of inspect_ai: one log for each session, one sample for each trial.",
         Sharing,
         SESSIONS,
         Place("new folder", "DIR"),

@@ -32,7 +32,7 @@ class PsychDS(Format[Options, Sharing]):
     name = "psychds"
     writes = Side(
         "sessions",
-        "Sessions as a Psych-DS data set: a table a session, and what each column holds.",
+        "Sessions as a Psych-DS data set: a table for each session, and a description of each column.",
         Sharing,
         SESSIONS,
         Place("new folder", "DIR"),

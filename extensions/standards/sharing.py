@@ -106,15 +106,15 @@ class Sharing(Options):
         bool,
         Field(
             description=(
-                "share seeds and identifiers of trials, to make the trials again, if they cannot tell who took part"
+                "share seeds and identifiers of trials that cannot reveal who took part, so that trials can be rebuilt"
             )
         ),
     ] = True
     with_seeds: Annotated[
-        bool, Field(description="also share seeds and identifiers of trials that may tell who took part")
+        bool, Field(description="also share seeds and identifiers of trials that may reveal who took part")
     ] = False
     pseudonymous: Annotated[
-        bool, Field(description="leave out sessions whose trials can be made again by whoever guesses an identifier")
+        bool, Field(description="leave out sessions whose trials anybody who guesses an identifier can rebuild")
     ] = False
 
 

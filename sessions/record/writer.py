@@ -135,8 +135,7 @@ class Recorder:
         self._check()
 
     async def committed(self, *lines: _Line) -> None:
-        """Wait until everything written so far, and some lines more, is on the disk, while other tasks
-        go on."""
+        """Add these lines, and wait until everything is on the disk; other tasks go on meanwhile."""
         self._check()
         await wrap_future(self.sync(*lines))
         self._check()
@@ -146,8 +145,8 @@ class Recorder:
         await self.committed((TRANSCRIPTS, line))
 
     def sync(self, *lines: _Line) -> Future[None]:
-        """Have everything written so far, and some lines more, put on the disk soon; what is returned
-        tells when it is there."""
+        """Add these lines, and begin to put everything on the disk; the future is done when it is
+        there."""
         self._lines.extend(lines)
         return self._thread.submit(self._write_lines, True)
 

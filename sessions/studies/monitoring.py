@@ -393,7 +393,7 @@ class MonitorTable:
 
 
 def table_of(sessions: Sequence[MonitoredSession], now: float, everything: bool) -> MonitorTable:
-    """The table of what was seen; without ``everything``, of what had a sign in the last 24 hours."""
+    """The table of what was seen; without ``everything``, of what recorded anything in the last 24 hours."""
     recent = [session for session in sessions if everything or now - session.sign < _DAY_S]
     rows = [_row(session, now) for session in recent]
     columns = [at for at in range(len(HEADER)) if any(row[at] for row in rows)]

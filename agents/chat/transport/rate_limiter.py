@@ -96,9 +96,9 @@ class RateLimiter:
     """Rate limiter: requests wait in it until they may be sent, and trials until they may begin.
 
     When the server is too busy, the number of requests at once is halved, and nothing leaves for as
-    long as it asks to be left alone. All that was sent before says nothing more: a burst of
-    refusals is one piece of news. Replies let the number grow again, by one in the time of one
-    reply, up to the one that was chosen.
+    long as it asks to be left alone. Refusals of requests that were sent before count as the
+    same refusal. Replies let the number grow again, by one in the time of one reply, up to the one
+    that was chosen.
 
     Parameters
     ----------

@@ -111,7 +111,7 @@ def test_refusals_beginnings_and_withdrawals(study: Study, tmp_path: Path, run: 
     data = tmp_path / "data"
     status, printed, _ = run("study", "monitor", "study.yaml")
     assert status == 0
-    assert printed.startswith("no session of pair had a sign in the last 24 hours")
+    assert printed.startswith("no session of pair recorded anything in the last 24 hours")
     refuses = Guest()
     refuses.decides = ["refuse"]
     with pytest.raises(SpanLabError, match="does not agree"):
