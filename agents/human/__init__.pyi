@@ -6,6 +6,7 @@ from .simulation import AFTER_REFRACTORY_MS as AFTER_REFRACTORY_MS
 from .simulation import ANSWER_MS as ANSWER_MS
 from .simulation import NEXT_MARK_MS as NEXT_MARK_MS
 from .simulation import Decisions as Decisions
+from .simulation import Move as Move
 from .simulation import drawn_seconds as drawn_seconds
 from .simulation import moves as moves
 from .simulation import observer_settings as observer_settings

@@ -55,7 +55,6 @@ _NAMED = {
     "return": ("Enter", "Enter", 13, "\r"),
     "escape": ("Escape", "Escape", 27, ""),
     "backspace": ("Backspace", "Backspace", 8, ""),
-    "tab": ("Tab", "Tab", 9, ""),
     "left": ("ArrowLeft", "ArrowLeft", 37, ""),
     "up": ("ArrowUp", "ArrowUp", 38, ""),
     "right": ("ArrowRight", "ArrowRight", 39, ""),

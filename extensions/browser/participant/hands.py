@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from spanlab.agents.human import moves
+from spanlab.agents.human import Move, moves
 from spanlab.core import SpanLabError
 from spanlab.paradigms import Ask
 
@@ -169,13 +169,20 @@ class Hands:
                 time.sleep(decision.between_s)
             if move.text:
                 self.tab.write(move.text)
-            elif move.keys and (by == "keys" or not (by == "touch" or move.place or move.button)):
+            elif self._presses(move, by):
                 for key in move.keys:
                     self.tab.press(key)
             elif move.place is not None:
                 self._point(*move.place, by)
             else:
                 self._button(move.button or move.keys[0], by)
+
+    @staticmethod
+    def _presses(move: Move, by: By) -> bool:
+        """Return whether a move is made with keys; buttons below a text are clicked."""
+        if not move.keys or "tab" in move.keys:
+            return False
+        return by == "keys" or (by == "mouse" and not (move.place or move.button))
 
     def _button(self, name: str, by: By) -> None:
         place = self.tab.middle(f"#buttons [data-name='{name}']")

@@ -15,7 +15,7 @@ from spanlab.agents.human import stage as room_module
 from spanlab.agents.human import trial_player as player_module
 from spanlab.agents.human.display.frames import FrameGrid, SessionClock
 from spanlab.agents.human.display.window import Screen
-from spanlab.agents.human.input.answering import CONFIRM_KEYS, Press
+from spanlab.agents.human.input.answering import CONFIRM_KEYS, DONE, UNKNOWN, AnswerSheet, Press, Writing
 from spanlab.agents.human.input.steps import GO_ON_AFTER
 from spanlab.agents.human.participant import ParticipantEpisode
 from spanlab.agents.human.stage import Stage
@@ -104,7 +104,15 @@ class VirtualWindow:
 
 
 class Surface(Nothing):
-    """Where answers are given: what is drawn there does not matter here."""
+    """Where answers are given: what is drawn there does not matter here. A text is written at
+    once."""
+
+    def __init__(self, stage: VirtualStage) -> None:
+        self._stage = stage
+
+    def write_in(self, sheet: AnswerSheet | None) -> None:
+        if sheet is not None and sheet.written and self._stage.answer is not None:
+            sheet.writing = Writing(str(self._stage.answer[0] or ""))
 
     def state(self, sheet: Any, pointer: Any, now: float) -> Hashable:
         return None
@@ -176,7 +184,7 @@ class VirtualStage(Stage):
             "Mouse": lambda *given, **named: Mouse(),
             "Focus": lambda *given, **named: Attentive(),
             "SessionClock": SteadyClock,
-            "SurfaceView": lambda *given, **named: Surface(),
+            "SurfaceView": lambda *given, **named: Surface(self),
             **{
                 name: lambda *given, **named: Nothing()
                 for name in ("Pictures", "WindowRenderer", "Watchdog")
@@ -204,6 +212,9 @@ def presses(kind: ResponseKind, value: Any, when: float) -> list[Press]:
     if surface.dial is not None:
         x, y = surface.dial.place_of(value)
         return [Press("click", when, x=x, y=y)]
+    if surface.ordered is not None and surface.ordered.written:
+        known = kind.values_of(value) != (None,)
+        return [Press("click", when, x=-1.0, y=-1.0, done=known, button=DONE if known else UNKNOWN)]
     found: list[Press] = []
     for part in kind.values_of(value):
         key = next((key for key, stands_for in surface.keys if stands_for == part), None)
