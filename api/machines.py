@@ -60,6 +60,8 @@ _OPTIONS_OF_AGENTS = {
     **dict.fromkeys(
         (
             "concurrency",
+            "max_wait",
+            "adapt",
             "max_cost",
             "max_tokens",
             "cache",

@@ -93,6 +93,18 @@ class Treatment(TypedDict, total=False):
             min=1,
         ),
     ]
+    max_wait: Annotated[
+        float | None,
+        typer.Option(
+            "--max-wait",
+            help="chat agents: stop when a server asks to be left alone for longer (600)",
+            metavar="SECONDS",
+        ),
+    ]
+    adapt: Annotated[
+        bool | None,
+        typer.Option("--adapt", help="chat agents: no system message for models that refuse one; the account says so"),
+    ]
     max_cost: Annotated[
         float | None,
         typer.Option("--max-cost", help="chat agents: stop each session before it costs more (needs a price)"),
@@ -390,6 +402,8 @@ def result_in_words(folder: Path, info: Mapping[str, Any]) -> str:
 _LIMITS = {
     "concurrency": "concurrency",
     "max_cost": "max_cost",
+    "max_wait": "max_wait_s",
+    "adapt": "adapt",
     "max_tokens": "max_tokens_in_all",
     "cache": "cache",
     "fail_on_error": "fail_on_error",

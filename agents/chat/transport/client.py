@@ -23,7 +23,7 @@ from ..cost.totals import duration
 from ..messages import Message, Reply, Request, ScoredReply, Text
 from ..open_request import filled_headers
 from .departure import TRIES_OF_STRANGERS, Departure, Departures, Fault, fault_of_status
-from .dialect import Dialect
+from .dialect import STREAM, Dialect
 from .endpoint import Endpoint, EndpointError, certificates
 from .hooks import Outgoing, SendHook
 from .paid_replies import ReplyCache
@@ -206,12 +206,14 @@ class Client:
         """Why a request is not repeated after its faults so far; None when it is."""
         last, limits = faults[-1], self._request_limits
         most = limits.max_retries if self._met or not last.stranger else min(limits.max_retries, TRIES_OF_STRANGERS)
+        if self.dialect.stream and last.error.status in _NOT_TAKEN and STREAM.search(str(last.error)):
+            return EndpointError(f"{last.error}. It was asked for a stream, too: this model cannot be asked")
         if last.error.permanent or len(faults) > most:
             return last.error
         if (asked := last.wait_s or 0.0) > limits.max_wait_s:
             return EndpointError(
-                f"{self._endpoint.public} asks to be left alone for {duration(asked)}, which is longer than max_wait_s"
-                f" ({duration(limits.max_wait_s)}): continue later, or set --care max_wait_s={math.ceil(asked)}"
+                f"{self._endpoint.public} asks to be left alone for {duration(asked)}, which is longer than --max-wait"
+                f" ({duration(limits.max_wait_s)}): continue later, or give --max-wait {math.ceil(asked)}"
             )
         if sum(fault.begun for fault in faults) > limits.max_retries_begun:
             # others are answered, so it is this conversation that the server cannot bring to an end
@@ -267,7 +269,7 @@ class Client:
         """Return whether a refused request can be put otherwise, from now on all of them."""
         if spoken != self.dialect:
             return True  # another request has found out meanwhile
-        self.dialect, change = spoken.after(fault.error)
+        self.dialect, change = spoken.after(fault.error, self._request_limits.adapt)
         if change:
             self._account.warn(f"{self._endpoint.public} {change}")
         return bool(change)
@@ -277,7 +279,7 @@ class Client:
         options = self.dialect.put({"model": self._model, **request.options})
         if request.text is not None:
             return _json({**options, "prompt": request.text})
-        messages = b",".join(map(_written, request.messages))
+        messages = b",".join(map(_written, self.dialect.messages(request.messages)))
         return b'{"messages":[' + messages + b"]," + _json(options)[1:]
 
     async def _once(self, line: Line, request: Request, tries: int, departure: Departure) -> Reply | Fault:

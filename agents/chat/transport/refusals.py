@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from .departure import Fault, asked_wait, fault_of_status
-from .dialect import SCHEMA
+from .dialect import NO_SYSTEM, SCHEMA
 from .endpoint import Endpoint, EndpointError
 from .replies import NoReplyError
 
@@ -27,16 +27,10 @@ _FILTER = re.compile(
 )
 
 
-#: how servers say that a model takes no pictures, and no system message
+#: how servers say that a model takes no pictures
 _NO_PICTURES = re.compile(
     r"(image|vision|multimodal|picture).{0,40}(not support|unsupported|not accept|not available|disabled)"
     r"|(not support|endpoints found that support|cannot process|doesn't support).{0,20}(image|vision|multimodal)",
-    re.IGNORECASE,
-)
-_SYSTEM = r"(system|developer).{0,3}(role|message|prompt|instruction)"
-_NO_SYSTEM = re.compile(
-    rf"{_SYSTEM}s?\b.{{0,40}}\b(not|un)\s?-?(supported|allowed|enabled|accepted)"
-    rf"|(not support|unsupported|doesn't support|not allow).{{0,20}}{_SYSTEM}|only user and assistant roles",
     re.IGNORECASE,
 )
 
@@ -173,9 +167,11 @@ def explain_status(
             f"'{model}' at {where} takes no pictures{quotation}; choose a model that sees, or set view to words",
             status=status,
         )
-    if status in (400, 422, 500) and _NO_SYSTEM.search(quoted):
+    if status in (400, 422, 500) and NO_SYSTEM.search(quoted):
         return EndpointError(
-            f"'{model}' at {where} takes no system message{quotation}; set instructions_as to user", status=status
+            f"'{model}' at {where} takes no system message{quotation}; set instructions_as to user, or give"
+            " --adapt, which puts instructions into the user's first message by itself",
+            status=status,
         )
     if status == 404:
         if code == "model_not_found" or "model" in quoted.lower():

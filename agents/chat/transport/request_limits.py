@@ -47,6 +47,13 @@ class RequestLimits(BaseModel):
         gt=0,
         description="longest wait that a server may ask for, in seconds; when it asks for more, the session stops",
     )
+    adapt: bool = Field(
+        default=False,
+        description=(
+            "whether instructions go into the user's first message for a model that refuses messages of the system; the"
+            " account says so"
+        ),
+    )
     requests_per_minute: int | None = Field(default=None, ge=1, description="most requests per minute")
     tokens_per_minute: int | None = Field(
         default=None, ge=1, description="most tokens per minute, in requests and replies together"

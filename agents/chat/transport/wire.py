@@ -150,8 +150,9 @@ def _decoded(body: bytes, encodings: str) -> bytes:
     """
     layers = [name.strip().lower() for name in encodings.split(",") if name.strip().lower() not in ("", "identity")]
     for layer in reversed(layers[-_MOST_LAYERS:]):
-        if layer in ("gzip", "x-gzip", "deflate"):
-            body = _inflated(body, layer)
+        if layer not in ("gzip", "x-gzip", "deflate"):
+            raise httpcore2.RemoteProtocolError(f"the reply is compressed as {layer}, which was not asked for")
+        body = _inflated(body, layer)
     return body
 
 

@@ -89,6 +89,48 @@ def test_what_a_server_calls_otherwise_is_found_out_by_one_refusal() -> None:
     assert (account.totals.refused, account.totals.lost, len(told)) == (3, 0, 3)
 
 
+def test_a_model_that_refuses_streams_as_well_is_said_to_be_one_that_cannot_be_asked() -> None:
+    with pytest.raises(
+        EndpointError, match=r"streaming calls only.*asked for a stream, too: this model cannot"
+    ) as caught:
+        ask(lambda heard: refused(400, "this model answers streaming calls only"))
+    assert not caught.value.of_request, "the session stops, and not one trial after the other"
+
+
+def test_instructions_go_to_the_user_where_that_was_allowed_and_the_model_takes_no_system_message() -> None:
+    def answer(heard: Heard) -> Answer:
+        if heard.body["messages"][0]["role"] == "system":
+            return refused(500, "System role not supported")
+        return said(body())
+
+    talk = (Message("system", (Text("Remember."),)), Message("user", (Text("Which?"),)))
+    with listening(answer) as tap:
+        limits = RequestLimits(adapt=True)
+        account = Account(limits)
+        told: list[str] = []
+        account.warn = told.append
+        client = Client(Endpoint(tap.base_url, key_variable=None), "m", limits, account=account)
+
+        async def twice() -> list[str]:
+            try:
+                return [(await client.ask(Request(talk, {}, "one", "talk"))).content for _ in range(2)]
+            finally:
+                await client.aclose()
+
+        assert asyncio.run(twice()) == ["same", "same"]
+    assert [request.body["messages"] for request in tap.requests][1:] == [
+        [{"role": "user", "content": "Remember.\n\nWhich?"}]
+    ] * 2
+    assert len(told) == 1
+    assert "takes no system message" in told[0]
+    assert not client.dialect.system, "it is in the account of the session"
+
+
+def test_a_reply_that_is_compressed_in_another_way_is_no_reply() -> None:
+    with pytest.raises(httpcore2.RemoteProtocolError, match="compressed as zstd, which was not asked for"):
+        _decoded(b"\x28\xb5\x2f\xfd", "zstd")
+
+
 def test_a_stream_that_breaks_off_is_no_reply() -> None:
     whole = piece(content="same") + piece(ended="stop")
     assert read_reply(whole.encode(), 0.0).content == "same"
@@ -136,7 +178,7 @@ def test_long_waits_are_announced_and_longer_ones_end_the_session(monkeypatch: p
     def busy(heard: Heard) -> Answer:
         return refused(429, "wait")
 
-    for asked, most, says in ((90.0, 600.0, "left alone for 2 min"), (99_999_999.0, 600.0, "longer than max_wait_s")):
+    for asked, most, says in ((90.0, 600.0, "left alone for 2 min"), (99_999_999.0, 600.0, "longer than --max-wait")):
         monkeypatch.setattr("spanlab.agents.chat.transport.refusals.asked_wait", lambda headers, asked=asked: asked)
         told: list[str] = []
         account = Account(RequestLimits())
