@@ -43,7 +43,7 @@ _SHOWN_AS = {
     "random": ("Random effects (SD in log odds)", "effect levels sd low high"),
     "likeness": (
         "Differences in right answers and d′ (t tests; p values are not corrected)",
-        "measure contrast value low high p bf10 low_90 high_90 alike",
+        "measure contrast value low high p bf10 low_alike high_alike alike",
     ),
 }
 _TABLES = ("terms", "contrasts", "sensitivity", "likeness", "guessing", "reliability", "unread", "random", "notes")

@@ -20,8 +20,9 @@ from spanlab.analysis.effects.effect import Effect
 from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.effects.trends import between_panels, trends
 from spanlab.analysis.means.cell_means import unit_means
+from spanlab.analysis.means.contrasts import contrast
 from spanlab.analysis.means.within_people import within_people
-from spanlab.analysis.stats.equivalence import Margin, alike
+from spanlab.analysis.stats.equivalence import Margin, equivalence
 from spanlab.analysis.stats.likeness import likeness
 from spanlab.analysis.stats.reliability import reliability
 from spanlab.analysis.stats.sensitivity_model import sensitivity_contrasts, sensitivity_model
@@ -482,6 +483,8 @@ def equivalence_of(people: int, margin: float = 0.05) -> Once:
 
     def once(random: Random) -> float:
         away = random.normal(margin, 0.06, people)
-        return float(alike(away, np.zeros(people), margin).verdict == "within the margin")
+        return float(
+            equivalence(contrast([away], [np.arange(people)], np.ones(1)), margin).verdict == "within the margin"
+        )
 
     return once

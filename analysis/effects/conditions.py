@@ -15,7 +15,7 @@ from ...core.registry import nearest
 from ..data.coding import decoded, groups
 from ..data.columns import YES_OR_NO, alike, column_named, is_numeric, plain_name
 from ..data.scoring import WHO, Scored, plural
-from ..stats.signal_detection import NOISE, SIDES, SIGNALS
+from ..stats.signal_detection import SIDES, signal_of
 from .curves import Averages
 from .effect import Effect
 from .reaction_times import timed_questions
@@ -225,16 +225,7 @@ def question_of(
             f"no {what} of d_prime: d′ is of questions that one of two words answers, and {paradigm} has"
             f" {plural(len(words_of), 'answer')}"
         )
-    sides = next((pair for pair in SIDES if set(pair) == set(words_of)), None)
-    signal = (
-        sides[0]
-        if sides
-        else next(
-            (one for one in words_of if one in SIGNALS),
-            next((one for one in words_of if words_of[words_of.index(one) - 1] in NOISE), words_of[1]),
-        )
-    )
-    other = next(one for one in words_of if one != signal)
+    words = signal_of(words_of)
     for name in names:
         levels = truth.groupby(items[name].astype(str)).nunique()
         if (levels < 2).all():
@@ -243,7 +234,7 @@ def question_of(
                 " d′ needs both"
             )
     by = (*names[1:], *names[:1])
-    return (signal, other), Sensitivity(by, "forced choice" if sides else "detection", ("d′",))
+    return words, Sensitivity(by, "forced choice" if words in SIDES else "detection", ("d′",))
 
 
 def _method(

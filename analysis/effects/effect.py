@@ -289,6 +289,9 @@ class Effect:
         notes = []
         if evidence.lost and self.value == "correct":
             notes.append(f"{plural(evidence.lost, 'item')} without {self.x_title} left out.")
+        if self.sensitivity is not None:
+            scored = _scored(responses)
+            notes += filter(None, [self.sensitivity.meaning(self.prepared(scored.parts[paradigm]))])
         individual_rows = table[table["agent_kind"] != GROUP_MEANS]
         rough = int(
             (individual_rows["interval"].eq("none") | individual_rows["note"].fillna("").str.startswith("only ")).sum()

@@ -33,7 +33,16 @@ from ..data.scoring import WHO, Scored
 from ..means.bootstrap import LEVEL
 from ..means.cell_means import Cells, unit_means
 from ..means.contrasts import Contrast, contrast, over_both, questions_of
-from ..stats.signal_detection import NOISE, SIDES, SIGNALS, at_an_end, thinned_z, without_interval
+from ..stats.signal_detection import (
+    NOISE,
+    SIDES,
+    SIGNALS,
+    always_the_same,
+    at_an_end,
+    signal_of,
+    thinned_z,
+    without_interval,
+)
 from .curves import CURVE_COLUMNS, curve_frame, described, summary_of
 
 Kind = Literal["detection", "forced choice"]
@@ -83,6 +92,14 @@ class Sensitivity:
                 scored.items.iloc[:0].assign(signal=False, signal_response=0.0), scored.intrusions, scored.notes
             )  # one word for the answers of two tasks
         return self.of_words(scored, {one for one, _ in pairs}, {other for _, other in pairs}, truth)
+
+    def meaning(self, scored: Scored) -> str:
+        """What a hit is in some questions, in a sentence; empty where several pairs of words answer."""
+        words = {str(one) for one in decoded(scored.items["correct_answer"]).dropna().unique()}
+        if len(words) != 2:
+            return ""
+        signal, other = signal_of(words)
+        return f"A hit is “{signal}” where it is right, a false alarm “{signal}” where “{other}” is right."
 
     def of_words(self, scored: Scored, signals: set[str], others: set[str], truth: pd.Series | None = None) -> Scored:
         """The questions whose answer is one of some words, with ``signal`` and ``signal_response``.
@@ -333,14 +350,16 @@ class Sensitivity:
                 if measure in ("hits", "false alarms"):
                     return np.asarray(hits / signals if measure == "hits" else alarms / others)
                 known = (signals > 0) & (others > 0)
+                same = always_the_same(hits, signals, alarms, others) & (measure == "d′")
                 if at is not None and bool(np.all(known)):
                     one, other = self._signs(measure)
-                    return np.asarray(one * thinned_z(hits, signals, at[0]) + other * thinned_z(alarms, others, at[1]))
+                    z = thinned_z(hits, signals, at[0]), thinned_z(alarms, others, at[1])
+                    return np.where(same, 0.0, one * z[0] + other * z[1])
                 hit, alarm = (
                     ndtri(np.where(known, (count + 0.5) / (asked + 1), np.nan))
                     for count, asked in ((hits, signals), (alarms, others))
                 )
             one, other = self._signs(measure)
-            return np.asarray(one * hit + other * alarm)
+            return np.where(same & known, 0.0, one * hit + other * alarm)
 
         return of

@@ -39,7 +39,8 @@ _DISTRIBUTION = 10
 #: Models of the study that are drawn; all of them are in the table.
 _DRAWN = (STUDY_MODEL, "gpt-4")
 _OURS = (
-    "Signed d′ of summed counts, log-linear correction. The first N items of a block, which have nothing to match, and"
+    "A hit is a match that was called one. Signed d′ of summed counts, log-linear correction. The first N items of a"
+    " block, which have nothing to match, and"
     " answers that were never asked for are left out."
 )
 _THEIRS = (

@@ -21,7 +21,8 @@ def layout(table: pd.DataFrame, published: bool = True) -> pd.DataFrame:
     """Scores in the layout of the paper: a row for each task and score, a column for each answerer,
     and the published models' beside them.
 
-    Values are text; a star says p < .01 against guessing: a steeper slope, or a mean above it.
+    Values are text; a star says p < .01 against guessing: a slope that is steeper in people's direction,
+    or a mean above it.
     """
 
     def star(value: float, starred: bool) -> str:
@@ -29,7 +30,9 @@ def layout(table: pd.DataFrame, published: bool = True) -> pd.DataFrame:
 
     columns: dict[str, dict[tuple[str, str], str]] = {}
     for row in records(table.sort_values(["agent_kind", "agent"], kind="stable")):
-        better = row["m"] > row["chance"] or row["score"].startswith("A")  # nobody is starred who is below guessing
+        away = row["m"] - row["chance"]
+        steeper = away * row["h"] > 0  # towards people's slope, from that of guessing
+        better = steeper if row["score"].startswith("A") else away > 0
         columns.setdefault(row["agent"], {})[row["task"], row["score"]] = star(row["value"], row["p"] < 0.01 and better)
     met = {(score.task, score.name) for score in SCORES} & set(zip(table["task"], table["score"], strict=True))
     order = [(score.task, score.name) for score in SCORES if (score.task, score.name) in met]

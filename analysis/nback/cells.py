@@ -23,7 +23,7 @@ from ..data.scoring import SAME_TRIAL, UNIT_SESSION, WHO, WORDING, plural, unit_
 from ..data.unread import WITHHELD, may_be_unread
 from ..means.bootstrap import FEW, LEVEL, RESAMPLES, MeanEstimate, estimate_pooled
 from ..means.contrasts import estimate
-from ..stats.signal_detection import detection
+from ..stats.signal_detection import always_the_same, detection
 from .measures import COUNTS, LURE_COUNTS, OURS, Rules
 
 Unit = Literal["auto", "block", "session", "wording", "participant"]
@@ -256,7 +256,14 @@ def _statistic(measure: str, rules: Rules) -> Callable[[np.ndarray], np.ndarray]
     if measure in _BETWEEN_0_AND_1:
         return lambda counts: np.where(counts[:, 0] > 0, counts[:, 1] / np.maximum(counts[:, 0], 1), np.nan)
     name = measure.removesuffix("_pooled")
-    return lambda counts: getattr(detection(*counts.T, correction=rules.correction), name)
+
+    def of(counts: np.ndarray) -> np.ndarray:
+        hits, misses, alarms, rejections = counts.T
+        value = getattr(detection(*counts.T, correction=rules.correction), name)
+        same = always_the_same(hits, hits + misses, alarms, alarms + rejections)
+        return np.where(same & (name == "dprime"), 0.0, value)
+
+    return of
 
 
 def _edge(cell: pd.DataFrame, measure: str) -> str:

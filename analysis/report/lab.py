@@ -19,6 +19,7 @@ from ..data.sessions import SessionFacts
 from ..data.style import listed
 from ..data.timing import IN_BROWSERS, session_timing, verdict
 from ..data.unread import unread_shares
+from ..stats.guessers import at_guessing
 from .commands import ReportCommands
 from .folder import Folder
 from .html_tables import PageColumn, PageTable, page_table, words_of
@@ -117,6 +118,7 @@ def spoilers(sessions: Sequence[SessionFacts], items: pd.DataFrame, timing: Timi
             {facts.name: (facts.participant, facts.conduct.upsets) for facts in people},
         ),
         *_alone(items),
+        *_guessers(items),
         *_simulated(items),
         *_unread(items),
     ]
@@ -154,6 +156,25 @@ def _alone(items: pd.DataFrame) -> list[str]:
         if single
         else []
     )
+
+
+def _guessers(items: pd.DataFrame) -> list[str]:
+    """Who may have guessed among people (or sessions of a machine) who are nearly always right."""
+    guess = items["blind"].fillna(items["chance"]) if "blind" in items.columns else items["chance"]
+    work = items.assign(_right=items["correct"].astype(float), _guess=guess.astype(float))
+    work["_unit"] = items["participant"].where(items["participant"].astype(str) != "", items["session"]).astype(str)
+    named = []
+    for (paradigm, _), group in work.groupby(["paradigm", "agent"], observed=True, sort=True):
+        of = group.groupby("_unit", observed=True).agg(right=("_right", "sum"), asked=("_right", "size"))
+        found = at_guessing(of["right"].to_numpy(float), of["asked"].to_numpy(float), float(group["_guess"].mean()))
+        named += [f"{unit} in {paradigm}" for unit in of.index[found]]
+    if not named:
+        return []
+    return [
+        f"{_some(named)}: answers that may be guesses, far below everybody else's. Means, intervals and tests that have"
+        " them in do not hold: leave out by a rule that was fixed before (--exclude), or look at medians, and report"
+        " both."
+    ]
 
 
 def _simulated(items: pd.DataFrame) -> list[str]:

@@ -2,7 +2,7 @@ from . import mixed_model as mixed_model
 from .equivalence import PRIOR as PRIOR
 from .equivalence import Margin as Margin
 from .equivalence import Measured as Measured
-from .equivalence import equivalence_of_ends as equivalence_of_ends
+from .equivalence import equivalence as equivalence
 from .equivalence import read_margins as read_margins
 from .likeness import testable as testable
 from .mixed_model import Mixed as Mixed
@@ -10,4 +10,5 @@ from .mixed_model import sort_cells as sort_cells
 from .mixture import fit_mixture as fit_mixture
 from .reliability import spearman_brown as spearman_brown
 from .signal_detection import detection as detection
+from .signal_detection import signal_of as signal_of
 from .signal_detection import z_score as z_score

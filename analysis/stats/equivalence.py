@@ -18,21 +18,20 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from ...core.errors import SpanLabError
 from ..means.bootstrap import LEVEL
-from ..means.contrasts import Apart, Contrast
+from ..means.contrasts import NEAR, Apart, Contrast
 
 #: Scale of the Cauchy prior of a standardised difference ("medium").
 SCALE = math.sqrt(2) / 2
 #: Where the Bayes factor's integral is summed up.
 _LOG_G = np.linspace(-12.0, 60.0, 1441)
 Measured = Literal["points", "d′", "ms"]
-MEASURED: tuple[Measured, ...] = get_args(Measured)
 _UNITS: dict[str, Measured] = {
     "points": "points",
     "point": "points",
@@ -43,9 +42,9 @@ _UNITS: dict[str, Measured] = {
     "dprime": "d′",
     "ms": "ms",
 }
-#: What a margin adds to a table of differences: the margin, the 90% interval whose limits are those
-#: of the two tests, their p and what they say.
-MARGIN_COLUMNS = ("margin", "low_90", "high_90", "p_alike", "alike")
+#: What a margin adds to a table of differences: the margin, the interval whose limits are those of the
+#: two tests (90%; 95% where shares are near 0 or 1), their p and what they say.
+MARGIN_COLUMNS = ("margin", "low_alike", "high_alike", "p_alike", "alike")
 _APART = {
     "within the margin": "alike within {}",
     "beyond the margin": "further apart than {}",
@@ -68,8 +67,8 @@ class Equivalence:
 
     Parameters
     ----------
-    low, high : of the interval whose limits are those of the two tests (90 % for tests of 5 %)
-    p : the larger of the two one-sided p values
+    low, high : of the interval whose limits are those of the two tests
+    p : the larger of the two one-sided p values, see :func:`equivalence`
     verdict : ``within the margin``, ``beyond the margin`` or ``undecided``
     """
 
@@ -79,50 +78,48 @@ class Equivalence:
     verdict: str
 
 
-def equivalence(value: float, se: float, df: float, margin: float, alpha: float = 1 - LEVEL) -> Equivalence:
-    """Two one-sided t tests of a difference against both ends of a margin.
+def equivalence(difference: Contrast | Apart, margin: float, alpha: float = 1 - LEVEL) -> Equivalence:
+    """Two one-sided tests of a difference against both ends of a margin, by its interval.
+
+    Where a share is near 0 or 1 each test is at half of ``alpha``, and p is doubled: few people do not
+    contain the poor performers who make a mean near the ceiling, and at the margin tests of 5 % said
+    "within" in up to 10 %.
 
     Raises
     ------
     SpanLabError
-        for a margin that is not above 0, and a difference without standard error.
+        for a margin that is not above 0, and a difference without an interval.
     """
-    from scipy.special import stdtr, stdtrit
-
     if not margin > 0:
         raise SpanLabError(
             "the margin within which a difference counts as none must be declared, and above 0; without one there is no"
             " verdict"
         )
-    if not se > 0:
-        raise SpanLabError("a difference without a standard error cannot be tested")
-    df = min(df, 1e9)
-    p = max(float(stdtr(df, -(value + margin) / se)), float(stdtr(df, (value - margin) / se)))
-    reach = float(stdtrit(df, 1 - alpha)) * se
-    beyond = abs(value) - reach > margin
-    verdict = "within the margin" if p < alpha else "beyond the margin" if beyond else "undecided"
-    return Equivalence(value - reach, value + reach, p, verdict)
-
-
-def equivalence_of_ends(difference: Contrast | Apart, margin: float, alpha: float = 1 - LEVEL) -> Equivalence:
-    """:func:`equivalence` by an interval that is not Student's: of two that have no unit in common,
-    or of shares near 0 and 1."""
-    low, high = difference.ends(1 - 2 * alpha)
-    two_sided = [difference.p(end) for end in (-margin, margin)]
-    p = max(
-        p / 2 if inside else 1 - p / 2
-        for p, inside in zip(two_sided, (difference.value > -margin, difference.value < margin), strict=True)
-    )
-    return equivalence_from(low, high, p, margin, alpha)
-
-
-def equivalence_from(low: float, high: float, p: float, margin: float, alpha: float = 1 - LEVEL) -> Equivalence:
-    """The verdict that follows from an interval of 1 - 2 alpha and from the larger p of the two
-    tests."""
-    verdict = (
-        "within the margin" if p < alpha else "beyond the margin" if low > margin or high < -margin else "undecided"
-    )
+    near = any(_near_an_end(part) for part in _parts(difference))
+    low, high = difference.ends(1 - alpha if near else 1 - 2 * alpha)
+    if math.isnan(low):
+        raise SpanLabError("a difference without an interval cannot be tested")
+    inside = (difference.value > -margin, difference.value < margin)
+    sides = [difference.p(end) / 2 for end in (-margin, margin)]
+    p = max(side if within else 1 - side for side, within in zip(sides, inside, strict=True))
+    p = min(1.0, 2 * p) if near else p
+    verdict = "undecided"
+    if p < alpha:
+        verdict = "within the margin"
+    elif low > margin or high < -margin:
+        verdict = "beyond the margin"
     return Equivalence(low, high, p, verdict)
+
+
+def _parts(difference: Contrast | Apart) -> list[Contrast]:
+    if isinstance(difference, Contrast):
+        return [difference]
+    return [part for part in (difference.first, difference.second) if isinstance(part, Contrast)]
+
+
+def _near_an_end(part: Contrast) -> bool:
+    """Return whether a share, or one that a sum is made from, is near 0 or 1."""
+    return part.skewed is not None or (part.share and min(part.value, 1 - part.value) < NEAR)
 
 
 def bayes_factor(t: float, n_first: int, n_second: int = 0, *, scale: float = SCALE) -> float:
@@ -156,13 +153,6 @@ def bayes_factor(t: float, n_first: int, n_second: int = 0, *, scale: float = SC
         return float(np.exp(log + (df + 1) / 2 * math.log1p(t**2 / df)).sum() * (_LOG_G[1] - _LOG_G[0]))
 
 
-def alike(first: Sequence[float] | np.ndarray, second: Sequence[float] | np.ndarray, margin: float) -> Equivalence:
-    """Test whether two conditions of the same people are alike within a margin: :func:`equivalence`
-    of their differences."""
-    away = np.asarray(first, float) - np.asarray(second, float)
-    return equivalence(float(away.mean()), float(away.std(ddof=1) / math.sqrt(len(away))), len(away) - 1, margin)
-
-
 @dataclass(frozen=True)
 class Margin:
     """A margin: differences up to so much count as none.
@@ -192,12 +182,7 @@ class Margin:
 
     def judge(self, difference: Contrast | Apart) -> Equivalence | None:
         """Two one-sided tests of a difference; None where it has no interval."""
-        if isinstance(difference, Contrast):
-            if not (difference.se > 0 and difference.df > 0):
-                return None
-            if difference.skewed is None:
-                return equivalence(difference.value, difference.se, difference.df, self.scaled)
-        return None if math.isnan(difference.ends()[0]) else equivalence_of_ends(difference, self.scaled)
+        return None if math.isnan(difference.ends()[0]) else equivalence(difference, self.scaled)
 
 
 def read_margins(texts: Sequence[str]) -> tuple[Margin, ...]:

@@ -31,6 +31,8 @@ from .corrections import holm
 from .laplace import FitError
 from .mixed_model import Cells, Mixed
 
+#: Points from which a side is seen.
+_SEEN_POINTS = 0.5
 #: Kinds of contrasts, in the order of the table, and what is said of each.
 KINDS: Mapping[str, str] = {
     "cell": "log odds of being right in one cell",
@@ -190,7 +192,9 @@ def contrasts(model: Mixed, level: float = LEVEL) -> pd.DataFrame:
             if tested
             else {}
         )
-        row |= _observed(asked_contrast, model.cells) | {"note": _edge_note(asked_contrast, model.cells)}
+        row |= _observed(asked_contrast, model.cells)
+        notes = [_edge_note(asked_contrast, model.cells), _other_side(row)]
+        row["note"] = "; ".join(filter(None, notes))
         rows.append(row)
     table = pd.DataFrame(rows, columns=[*CONTRAST_COLUMNS])
     table["p_holm"] = np.nan
@@ -340,6 +344,15 @@ def _observed(contrast: _Contrast, cells: Cells) -> dict[str, object]:
         row["points"] = 100 * (row["share_first"] - row["share_second"])  # type: ignore[operator]
         row["cohens_h"] = h_of(row["share_first"], row["share_second"])  # type: ignore[arg-type]
     return row
+
+
+def _other_side(row: Mapping[str, Any]) -> str:
+    """Return that the points that were observed are on the other side than the odds: conditions near 0 or
+    100 % weigh more in odds, and answers that repeat count once in the model, and each in points."""
+    points = float(row.get("points", math.nan))
+    if not abs(points) >= _SEEN_POINTS or points * float(row["estimate"]) >= 0:
+        return ""
+    return "points are on the other side: odds weigh conditions and repeated answers otherwise"
 
 
 def h_of(first: float, second: float) -> float:

@@ -21,6 +21,7 @@ somebody who rarely says that there was a signal.
 from __future__ import annotations
 
 import functools
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -36,6 +37,18 @@ SIGNALS = ("different", "asymmetric", "match", "present", "yes", "old", "change"
 NOISE = ("same", "symmetric", "no match", "absent", "no", "new", "no change")
 #: Pairs of words that are not a yes-no question: alternatives that are both shown.
 SIDES = (("left", "right"), ("first", "second"), ("top", "bottom"))
+
+
+def signal_of(words: Collection[str]) -> tuple[str, str]:
+    """What a hit is where one of two words answers a question: the word that names the signal, and the
+    other. Every table, figure, model and test takes it from here."""
+    one, other = sorted(words)
+    sides = next((pair for pair in SIDES if set(pair) == {one, other}), None)
+    if sides is not None:
+        return sides
+    return (one, other) if one in SIGNALS or (other in NOISE and other not in SIGNALS) else (other, one)
+
+
 #: The rates within which ``clip`` keeps them.
 CLIP = (0.01, 0.99)
 
@@ -162,6 +175,13 @@ def at_an_end(hits: Any, signals: Any, false_alarms: Any, others: Any) -> Any:
     """Whether a hit rate or a false-alarm rate is 0 or 1."""
     ends = [(said == 0) | (said == asked) for said, asked in ((hits, signals), (false_alarms, others))]
     return ends[0] | ends[1]
+
+
+def always_the_same(hits: Any, signals: Any, false_alarms: Any, others: Any) -> Any:
+    """Whether somebody gave the same answer to everything. Their d' is 0: how large a correction makes it
+    depends on the numbers of questions alone."""
+    said, asked = hits + false_alarms, signals + others
+    return (said == 0) | (said == asked)
 
 
 def without_interval(ends: np.ndarray, unit: str) -> str:

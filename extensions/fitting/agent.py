@@ -11,6 +11,7 @@ import numpy as np
 from typing_extensions import override
 
 from spanlab.agents import Agent, AgentKind, AgentOptions, Episode, Response, TrialContext
+from spanlab.analysis.stats import signal_of
 from spanlab.core import SpanLabError, nearest
 from spanlab.paradigms import Percept, Truth
 from spanlab.paradigms.responses import ResponseKind
@@ -209,8 +210,7 @@ class Remembering(Episode):
     def _yes_or_no(self, options: tuple[str, ...], item: Any) -> str:
         """Answer whether the display is like the one so far back (N-back), not like the one before
         (change detection), or among those before."""
-        yes = next(option for option in options if option in _SIGNALS)
-        no = next(option for option in options if option != yes)
+        yes, no = signal_of(options)
         kind: Kind = "detection"
         if self._lag:
             signal, load = self._items[-self._lag :][:1] == [item] and len(self._items) >= self._lag, self._lag

@@ -612,6 +612,14 @@ def test_who_knows_has_a_star() -> None:
     assert "*" in str(layout(slope, published=False).set_index("score").loc["A_setsize"].iloc[-1])
 
 
+def test_a_slope_against_that_of_people_has_no_star() -> None:
+    """It differs from guessing, and leads away from people."""
+    rising = fixed({(1,): 2, (2,): 8, (3,): 14, (4,): 20}, ("set_size",), "smu", trials=20).assign(chance=0.5)
+    found = scores(rising)
+    assert row(found, "A_setsize")["p"] < 0.01
+    assert "*" not in str(layout(found, published=False).set_index("score").loc["A_setsize"].iloc[-1])
+
+
 @pytest.mark.slow
 def test_guessing_is_rarely_told_from_guessing() -> None:
     wrong = 0

@@ -19,7 +19,7 @@ from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.effects.trends import trends
 from spanlab.analysis.stats.laplace import Laplace, Probit
 from spanlab.analysis.stats.sensitivity_model import sensitivity_contrasts, sensitivity_model
-from spanlab.analysis.stats.signal_detection import thinned_z
+from spanlab.analysis.stats.signal_detection import signal_of, thinned_z
 
 WORDS = {"cd": ("different", "same"), "sc": ("asymmetric", "symmetric"), "si": ("different", "same")}
 
@@ -301,3 +301,24 @@ def test_no_model_of_sensitivity_where_answers_are_no_two_words() -> None:
     )
     assert "one of two words" in model.problem
     assert not len(sensitivity_contrasts(model))
+
+
+def test_what_a_hit_is_has_one_declaration_and_is_said_with_the_figure() -> None:
+    assert signal_of(("same", "different")) == ("different", "same")
+    assert signal_of(("left", "right")) == signal_of(("right", "left")) == ("left", "right")
+    assert signal_of(("-", "m")) == ("m", "-")
+    data = table(detection("cd", {4: 1.0, 8: 0.5}), 60, paradigm="cd")
+    one = effect("sensitivity")
+    notes = one.notes(data, "cd", one.table(data, "cd"))
+    assert "A hit is “different” where it is right, a false alarm “different” where “same” is right." in notes
+
+
+def test_whoever_always_says_the_same_has_no_sensitivity() -> None:
+    """However many questions of either kind there are: a correction would make .3 of them."""
+    data = answers(asked(0, 0, 8, 4), asked(0, 0, 8, 8))
+    fewer = data.drop(data[data["correct_answer"].str.contains("different")].index[::2])
+    for one in (data, fewer):
+        found = effect("sensitivity").table(one, "cd")
+        assert found.loc[found["measure"] == "d′", "mean"].tolist() == [0.0, 0.0]
+    known = effect("sensitivity").table(answers(asked(6, 2, 8, 4), asked(6, 2, 8, 8)), "cd")
+    assert (known.loc[known["measure"] == "d′", "mean"] > 0.5).all()

@@ -15,11 +15,10 @@ from observed import Trial, along, switching, table, together
 
 from spanlab.analysis.data.loading import load
 from spanlab.analysis.data.scoring import score_table
-from spanlab.analysis.means.contrasts import contrast
+from spanlab.analysis.means.contrasts import Contrast, contrast
 from spanlab.analysis.report.page import Options, compare
 from spanlab.analysis.stats.equivalence import (
     Margin,
-    alike,
     bayes_factor,
     bayes_factor_of,
     bayes_in_words,
@@ -60,32 +59,52 @@ def test_bayes_factors_are_ratios_of_integrals_over_the_cauchy_prior() -> None:
     assert bayes_in_words(math.inf) == "> 1,000"
 
 
+def of(values: np.ndarray) -> Contrast:
+    return contrast([values], [np.arange(len(values))], np.ones(1))
+
+
+def test_near_the_ceiling_equivalence_is_as_rare_as_it_says() -> None:
+    """Two conditions at 99 and 94 %, five points apart, of 24 people who differ by 1.0 in log odds: at 5 % a
+    test, within five points in 10 of 100."""
+    random, found = np.random.RandomState(2), []
+    for _ in range(300):
+        own = random.normal(0, 1, 24)
+        shares = [random.binomial(60, 1 / (1 + np.exp(-(mu + own)))) / 60 for mu in (5.079, 3.166)]
+        apart = contrast(shares, [np.arange(24)] * 2, np.array([1.0, -1.0]), answers=np.full(2, 24.0 * 60))
+        assert apart.skewed is not None
+        found.append(equivalence(apart, 0.05).verdict == "within the margin")
+    assert np.mean(found) <= 0.065
+    same = [random.binomial(60, 0.99, 24) / 60 for _ in range(2)]
+    apart = contrast(same, [np.arange(24)] * 2, np.array([1.0, -1.0]), answers=np.full(2, 24.0 * 60))
+    assert equivalence(apart, 0.05).verdict == "within the margin"
+
+
 def test_equivalence_is_two_one_sided_tests() -> None:
     values = np.random.RandomState(2).normal(0.01, 0.1, 30)
-    found = alike(values, np.zeros(30), 0.06)
+    found = equivalence(of(values), 0.06)
     low = scipy.stats.t.sf((values.mean() + 0.06) / scipy.stats.sem(values), 29)
     high = scipy.stats.t.cdf((values.mean() - 0.06) / scipy.stats.sem(values), 29)
     assert found.p == pytest.approx(max(low, high))
     assert (found.verdict == "within the margin") == (found.low > -0.06 and found.high < 0.06)
-    assert equivalence(0.5, 0.05, 20, 0.1).verdict == "beyond the margin"
-    assert equivalence(0.05, 0.1, 20, 0.1).verdict == "undecided"
+    assert equivalence(Contrast(0.5, 0.05, 20, 21), 0.1).verdict == "beyond the margin"
+    assert equivalence(Contrast(0.05, 0.1, 20, 21), 0.1).verdict == "undecided"
     for value, apart, from_0 in (
         (0.0, "alike within 6 points", "within 6 points of 0"),
         (0.05, "undecided whether alike within 6 points", "undecided whether within 6 points of 0"),
         (0.2, "further apart than 6 points", "further than 6 points from 0"),
     ):
-        judged = equivalence(value, 0.02, 29, 0.06)
+        judged = equivalence(Contrast(value, 0.02, 29, 30), 0.06)
         assert (
             verdict_in_words(judged, Margin(6, "points")),
             verdict_in_words(judged, Margin(6, "points"), from_0=True),
         ) == (apart, from_0)
     with pytest.raises(SpanLabError, match="without one there is no verdict"):
-        equivalence(0.0, 0.1, 20, 0.0)
+        equivalence(Contrast(0.0, 0.1, 20, 21), 0.0)
 
 
 def test_at_the_margin_equivalence_is_found_as_often_as_it_says() -> None:
     random = np.random.RandomState(0)
-    found = [alike(random.normal(0.2, 0.3, 20), np.zeros(20), 0.2).verdict == "within the margin" for _ in range(2000)]
+    found = [equivalence(of(random.normal(0.2, 0.3, 20)), 0.2).verdict == "within the margin" for _ in range(2000)]
     assert np.mean(found) == pytest.approx(0.05, abs=0.015)
 
 
@@ -218,7 +237,7 @@ def test_differences_are_judged_by_the_margin_and_only_by_one_that_was_declared(
     first = found[found["kind"] == "answerers"].iloc[0]
     assert first["contrast"] == "People (n = 10) minus net" or first["contrast"].endswith("minus net")
     assert first["alike"] == "alike within 6 points"
-    assert first["low"] < first["low_90"] < first["value"] < first["high_90"] < first["high"]
+    assert first["low"] < first["low_alike"] < first["value"] < first["high_alike"] < first["high"]
     assert (first["p"] < 0.05) == (not first["low"] <= 0 <= first["high"])
     assert first["p_alike"] < 0.05
     own = found[
@@ -245,7 +264,7 @@ def test_the_page_says_alike_only_within_a_margin(tmp_path: Path) -> None:
     assert "alike within 200 ms" in page
     assert "--margin 6points --margin 200ms" in page
     trends = pd.read_csv(next((tmp_path / "declared" / "tables").glob("*switching_trends.csv")))
-    assert {"bf10", "alike", "low_90", "high_90", "p_alike"} <= {*trends.columns}
+    assert {"bf10", "alike", "low_alike", "high_alike", "p_alike"} <= {*trends.columns}
 
 
 def test_a_difference_that_nobody_has_is_no_row() -> None:

@@ -558,3 +558,22 @@ def test_comparisons_of_people_and_a_network_hold_planted_values() -> None:
             one = row(table, kind, "People", second)
             held.append(one["low"] <= planted <= one["high"])
     assert np.mean(held) >= 0.88
+
+
+def test_points_and_odds_on_different_sides_are_told() -> None:
+    """Nearly all against most at one list length weighs more in odds than half against a bit more."""
+    first = {3: 0.99, 5: 0.4}
+    second = {3: 0.9, 5: 0.55}
+    pair = [
+        responses(lambda length, _, p=share: p[length], lengths=[3, 5], agent=name, seed=seed, repetitions=60)
+        for name, share, seed in (("a", first, 1), ("b", second, 2))
+    ]
+    found = row(contrasts(model(*pair)), "agents", "a", "b")
+    assert found["odds_ratio"] > 1
+    assert found["points"] < -0.5
+    assert "points are on the other side" in found["note"]
+    usual = [
+        responses(lambda *_, p=share: p, lengths=[3, 5], agent=name, seed=seed, repetitions=30)
+        for name, share, seed in (("a", 0.8, 1), ("b", 0.6, 2))
+    ]
+    assert "other side" not in row(contrasts(model(*usual)), "agents", "a", "b")["note"]
