@@ -22,7 +22,7 @@ from spanlab.analysis.effects.trends import between_panels, trends
 from spanlab.analysis.means.cell_means import unit_means
 from spanlab.analysis.means.contrasts import contrast
 from spanlab.analysis.means.within_people import within_people
-from spanlab.analysis.stats.equivalence import Margin, equivalence
+from spanlab.analysis.stats.equivalence import Margin, equivalence_test
 from spanlab.analysis.stats.likeness import likeness
 from spanlab.analysis.stats.reliability import reliability
 from spanlab.analysis.stats.sensitivity_model import sensitivity_contrasts, sensitivity_model
@@ -484,7 +484,7 @@ def equivalence_of(people: int, margin: float = 0.05) -> Once:
     def once(random: Random) -> float:
         away = random.normal(margin, 0.06, people)
         return float(
-            equivalence(contrast([away], [np.arange(people)], np.ones(1)), margin).verdict == "within the margin"
+            equivalence_test(contrast([away], [np.arange(people)], np.ones(1)), margin).verdict == "within the margin"
         )
 
     return once

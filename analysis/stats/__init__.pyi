@@ -2,7 +2,7 @@ from . import mixed_model as mixed_model
 from .equivalence import PRIOR as PRIOR
 from .equivalence import Margin as Margin
 from .equivalence import Measured as Measured
-from .equivalence import equivalence as equivalence
+from .equivalence import equivalence_test as equivalence_test
 from .equivalence import read_margins as read_margins
 from .likeness import testable as testable
 from .mixed_model import Mixed as Mixed

@@ -68,7 +68,7 @@ class Equivalence:
     Parameters
     ----------
     low, high : of the interval whose limits are those of the two tests
-    p : the larger of the two one-sided p values, see :func:`equivalence`
+    p : the larger of the two one-sided p values, see :func:`equivalence_test`
     verdict : ``within the margin``, ``beyond the margin`` or ``undecided``
     """
 
@@ -78,7 +78,7 @@ class Equivalence:
     verdict: str
 
 
-def equivalence(difference: Contrast | Apart, margin: float, alpha: float = 1 - LEVEL) -> Equivalence:
+def equivalence_test(difference: Contrast | Apart, margin: float, alpha: float = 1 - LEVEL) -> Equivalence:
     """Two one-sided tests of a difference against both ends of a margin, by its interval.
 
     Where a share is near 0 or 1 each test is at half of ``alpha``, and p is doubled: few people do not
@@ -182,7 +182,7 @@ class Margin:
 
     def judge(self, difference: Contrast | Apart) -> Equivalence | None:
         """Two one-sided tests of a difference; None where it has no interval."""
-        return None if math.isnan(difference.ends()[0]) else equivalence(difference, self.scaled)
+        return None if math.isnan(difference.ends()[0]) else equivalence_test(difference, self.scaled)
 
 
 def read_margins(texts: Sequence[str]) -> tuple[Margin, ...]:

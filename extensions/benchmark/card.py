@@ -45,13 +45,13 @@ _PEOPLE = frozenset({"participant", "simulated"})
 def judge(effect: Effect, agent: Contrast, other: Contrast) -> str:
     """``same``, ``differs`` or ``undecided``: two one-sided tests of the difference against the
     effect's margin."""
-    from spanlab.analysis.stats import equivalence
+    from spanlab.analysis.stats import equivalence_test
 
     difference = Apart(other, agent.value) if _without_spread(agent) else Apart(agent, other)
     return (
         "undecided"
         if math.isnan(difference.ends()[0])
-        else _WORDS[equivalence(difference, effect.margin / effect.scale).verdict]
+        else _WORDS[equivalence_test(difference, effect.margin / effect.scale).verdict]
     )
 
 

@@ -26,7 +26,7 @@ import pandas as pd
 
 from spanlab.analysis.data import Scored, plural
 from spanlab.analysis.means import LEVEL, NEAR, are_rare, contrast, least_variances
-from spanlab.analysis.stats import Mixed, equivalence
+from spanlab.analysis.stats import Mixed, equivalence_test
 from spanlab.core import SpanLabError
 
 from .planned_measures import chosen_conditions, design_in_words
@@ -324,7 +324,7 @@ def _near_the_ends(
     for study in np.flatnonzero(found & near):
         values = [condition[study] for condition in both]
         apart = contrast(values, ids, np.array([-1.0, 1.0]), answers=np.full(2, float(answers)))
-        found[study] = equivalence(apart, margin).verdict == "within the margin"
+        found[study] = equivalence_test(apart, margin).verdict == "within the margin"
     return found
 
 

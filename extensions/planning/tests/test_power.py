@@ -21,7 +21,7 @@ from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.effects.conditions import conditions_effect
 from spanlab.analysis.effects.trends import trends
 from spanlab.analysis.means import contrast
-from spanlab.analysis.stats import equivalence
+from spanlab.analysis.stats import equivalence_test
 from spanlab.analysis.stats.mixed_model import mixed_model
 from spanlab.core.errors import SpanLabError
 from spanlab.extensions.planning.planned_measures import PlannedSensitivity, PlannedTimes, from_people
@@ -154,7 +154,7 @@ def test_near_the_ceiling_conditions_are_alike_where_a_page_says_so(between: boo
     people, told = [np.arange(24), np.arange(24) + 24 * between], []
     for first, second in zip(*both, strict=True):
         apart = contrast([first, second], people, np.array([-1.0, 1.0]), answers=np.full(2, 24.0 * 24))
-        told.append(equivalence(apart, margin).verdict == "within the margin")
+        told.append(equivalence_test(apart, margin).verdict == "within the margin")
     assert _near_the_ends(student, both, 24 * 24, margin, between).tolist() == told
     assert sum(told) < student.sum()
 

@@ -22,7 +22,7 @@ from spanlab.analysis.stats.equivalence import (
     bayes_factor,
     bayes_factor_of,
     bayes_in_words,
-    equivalence,
+    equivalence_test,
     read_margins,
     verdict_in_words,
 )
@@ -72,39 +72,39 @@ def test_near_the_ceiling_equivalence_is_as_rare_as_it_says() -> None:
         shares = [random.binomial(60, 1 / (1 + np.exp(-(mu + own)))) / 60 for mu in (5.079, 3.166)]
         apart = contrast(shares, [np.arange(24)] * 2, np.array([1.0, -1.0]), answers=np.full(2, 24.0 * 60))
         assert apart.skewed is not None
-        found.append(equivalence(apart, 0.05).verdict == "within the margin")
+        found.append(equivalence_test(apart, 0.05).verdict == "within the margin")
     assert np.mean(found) <= 0.065
     same = [random.binomial(60, 0.99, 24) / 60 for _ in range(2)]
     apart = contrast(same, [np.arange(24)] * 2, np.array([1.0, -1.0]), answers=np.full(2, 24.0 * 60))
-    assert equivalence(apart, 0.05).verdict == "within the margin"
+    assert equivalence_test(apart, 0.05).verdict == "within the margin"
 
 
 def test_equivalence_is_two_one_sided_tests() -> None:
     values = np.random.RandomState(2).normal(0.01, 0.1, 30)
-    found = equivalence(of(values), 0.06)
+    found = equivalence_test(of(values), 0.06)
     low = scipy.stats.t.sf((values.mean() + 0.06) / scipy.stats.sem(values), 29)
     high = scipy.stats.t.cdf((values.mean() - 0.06) / scipy.stats.sem(values), 29)
     assert found.p == pytest.approx(max(low, high))
     assert (found.verdict == "within the margin") == (found.low > -0.06 and found.high < 0.06)
-    assert equivalence(Contrast(0.5, 0.05, 20, 21), 0.1).verdict == "beyond the margin"
-    assert equivalence(Contrast(0.05, 0.1, 20, 21), 0.1).verdict == "undecided"
+    assert equivalence_test(Contrast(0.5, 0.05, 20, 21), 0.1).verdict == "beyond the margin"
+    assert equivalence_test(Contrast(0.05, 0.1, 20, 21), 0.1).verdict == "undecided"
     for value, apart, from_0 in (
         (0.0, "alike within 6 points", "within 6 points of 0"),
         (0.05, "undecided whether alike within 6 points", "undecided whether within 6 points of 0"),
         (0.2, "further apart than 6 points", "further than 6 points from 0"),
     ):
-        judged = equivalence(Contrast(value, 0.02, 29, 30), 0.06)
+        judged = equivalence_test(Contrast(value, 0.02, 29, 30), 0.06)
         assert (
             verdict_in_words(judged, Margin(6, "points")),
             verdict_in_words(judged, Margin(6, "points"), from_0=True),
         ) == (apart, from_0)
     with pytest.raises(SpanLabError, match="without one there is no verdict"):
-        equivalence(Contrast(0.0, 0.1, 20, 21), 0.0)
+        equivalence_test(Contrast(0.0, 0.1, 20, 21), 0.0)
 
 
 def test_at_the_margin_equivalence_is_found_as_often_as_it_says() -> None:
     random = np.random.RandomState(0)
-    found = [equivalence(of(random.normal(0.2, 0.3, 20)), 0.2).verdict == "within the margin" for _ in range(2000)]
+    found = [equivalence_test(of(random.normal(0.2, 0.3, 20)), 0.2).verdict == "within the margin" for _ in range(2000)]
     assert np.mean(found) == pytest.approx(0.05, abs=0.015)
 
 
