@@ -253,7 +253,14 @@ def scores(
     **reading: Unpack[Reading],
 ) -> Result:
     """Score how far machines are from people: slope difference A and mean difference B, in the
-    layout of WorM's table; curves and errors compared."""
+    layout of WorM's table; curves and errors compared.
+
+    Examples
+    --------
+    >>> result = spanlab.replay("smu", "capacity:3", trials=48, seed=1)
+    >>> spanlab.scores(result.folder).to_frame()["score"].tolist()
+    ['A_setsize', 'B_setsize']
+    """
     from ..analysis.data.unread import BOUND_COLUMNS
     from ..analysis.model_vs_human.comparison import ceilings, distances
     from ..analysis.model_vs_human.score_layout import layout
@@ -332,7 +339,14 @@ def compare(
     ] = False,
     **reading: Unpack[Reading],
 ) -> Result:
-    """Compare people and machines in one report: report.html, figures and tables."""
+    """Compare people and machines in one report: report.html, figures and tables.
+
+    Examples
+    --------
+    >>> result = spanlab.replay("vsr", ["capacity:3", "chance"], trials=12)
+    >>> spanlab.compare(result.folder.parent, "report").file.name
+    'report.html'
+    """
     # A report multiplies small matrices, for which NumPy's threads mostly wait for each other: a sixth of its
     # processor time. Read when NumPy is loaded.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -37,7 +37,13 @@ def check(
         bool, typer.Option("--details", help="show the duration, and the figures that the data will have")
     ] = False,
 ) -> Result:
-    """Check files of paradigms and studies, and report every problem with its file, line and key."""
+    """Check files of paradigms and studies, and report every problem with its file, line and key.
+
+    Examples
+    --------
+    >>> print(spanlab.check("vsr"))
+    vsr is fine (8 conditions, 48 trials compiled, all drawn)
+    """
     if language:
         return _check_language(language, paths(files))
     if not files:

@@ -51,7 +51,17 @@ def score_choices(
     **options: Unpack[ScoringOptions],
 ) -> Result:
     """Score people's answers by chat models: bits per choice, given each person's history, against
-    chance and a blind guess."""
+    chance and a blind guess.
+
+    Examples
+    --------
+    Only chat models say how probable an answer is:
+
+    >>> spanlab.score_choices("data/vsr-P01-s1", "ideal")
+    Traceback (most recent call last):
+    ...
+    spanlab.core.errors.SpanLabError: choices are scored by chat models: give --agent chat:MODEL, not ideal
+    """
     from ..agents.chat.agent import ChatAgent
     from ..agents.registry import options_of
     from ..analysis.model_vs_human.choice_bits import choice_bits, over_people

@@ -22,7 +22,14 @@ def export(
     output: Annotated[PathLike | None, Doc("where to")] = None,
     **options: FormatOptions,
 ) -> Result:
-    """Write trials and sessions in a file format of others."""
+    """Write trials and sessions in a file format of others.
+
+    Examples
+    --------
+    >>> result = spanlab.replay("vsr", "ideal", trials=2, levels={"list_length": 3})
+    >>> print(spanlab.export("csv", result.folder, "tables"))
+    tables: 1 session of 1 participant, 6 rows
+    """
     return _exchanged(format_name, sources, output, options, imports=False)
 
 
@@ -33,7 +40,16 @@ def import_data(
     output: Annotated[PathLike | None, Doc("folder or file for what is read")] = None,
     **options: FormatOptions,
 ) -> Result:
-    """Read trials, results and sessions that others have published."""
+    """Read trials, results and sessions that others have published.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> table = Path("lab.csv")
+    >>> _ = table.write_text("subject,accuracy\\np1,1\\np1,0\\np2,1\\n")
+    >>> print(spanlab.import_data("table", table, "answers.csv"))
+    answers.csv: 3 answers of 2 participants in 1 session
+    """
     return _exchanged(format_name, sources, output, options, imports=True)
 
 

@@ -82,7 +82,15 @@ def catalogue(
         bool, typer.Option("--formats", help="list the formats that can be read and written instead")
     ] = False,
 ) -> Result:
-    """List the paradigms of the library, one per line, or what else there is to choose from."""
+    """List the paradigms of the library, one per line, or what else there is to choose from.
+
+    Examples
+    --------
+    >>> spanlab.catalogue(["vsr", "nback_verbal"], about="verbal").to_frame()["name"].tolist()
+    ['nback_verbal']
+    >>> spanlab.catalogue("vsr", chance=True).to_frame()["chance"].tolist()
+    ['0.1111']
+    """
     if json_schema and not parts:
         raise SpanLabError("is for parts of paradigms: give --parts --json-schema", option="json_schema")
     named = words(names)

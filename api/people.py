@@ -196,6 +196,14 @@ def run(
     SpanLabError
         when there is no display, for what is unknown or impossible, and when something has stopped
         the session; :func:`resume` goes on.
+
+    Examples
+    --------
+    A simulated participant presses real keys in the window, in place of a person:
+
+    >>> result = spanlab.run("cd", simulate="capacity@20", trials=2, seed=1, practice=False, windowed=True)
+    >>> result.info["agent"], result.responses["trial"].nunique()
+    ('simulated:capacity', 2)
     """
     from ..agents.human.input.steps import read_refractory
     from ..sessions.key_mapping import key_setting

@@ -59,6 +59,12 @@ def inspect_task(paradigm: str, **options: Any) -> Any:
     ------
     SpanLabError
         when inspect_ai is not installed, and for what is unknown or impossible.
+
+    Examples
+    --------
+    It needs inspect_ai:
+
+    >>> task = spanlab.inspect_task("vsr", trials=4)  # doctest: +SKIP
     """
     from ..exchange.registry import FORMATS
 

@@ -45,7 +45,14 @@ def display(
     language: Annotated[str, typer.Option("--language", help="language of the notice on the screen")] = "en",
 ) -> Result:
     """Measure the display on which sessions run, and save a file that they cite: spanlab run
-    PARADIGM --display FILE."""
+    PARADIGM --display FILE.
+
+    Examples
+    --------
+    >>> found = spanlab.display(width_cm=53, distance_cm=60, seconds=1, output="display.yaml")
+    >>> found.file.name
+    'display.yaml'
+    """
     from ..agents.human.display.file import DEFAULT_FILE, write_display
 
     path = Path(output or DEFAULT_FILE)
@@ -122,7 +129,18 @@ def timing(
     ],
 ) -> Result:
     """Compare planned with actual timing: durations, onsets, the clock of reaction times, late
-    frames; with a verdict for each session."""
+    frames; with a verdict for each session.
+
+    Examples
+    --------
+    Only sessions at a window have timing:
+
+    >>> result = spanlab.replay("vsr", "ideal", trials=2, seed=1, levels={"list_length": 2})
+    >>> spanlab.timing(result.folder)
+    Traceback (most recent call last):
+    ...
+    spanlab.core.errors.SpanLabError: no display was shown for a given time in vsr-ideal-s1: ...
+    """
     from ..analysis.data.timing import IN_BROWSERS, read_timings, verdict
 
     timings, others = read_timings(paths(sessions))

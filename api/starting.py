@@ -62,7 +62,15 @@ def new(
     ] = None,
 ) -> Result:
     """Write a commented file to start from: a paradigm, a study, an agent or a plugin that works as
-    it is."""
+    it is.
+
+    Examples
+    --------
+    >>> spanlab.new("paradigm", "my_letters").file
+    PosixPath('my_letters.yaml')
+    >>> print(spanlab.check("my_letters.yaml"))
+    my_letters is fine (3 conditions, 18 trials compiled, all drawn)
+    """
     if keyword.iskeyword(name):
         raise SpanLabError(
             f"'{name}' cannot be the name, because it is a word of Python: choose another one, such as my_{name}"
@@ -141,7 +149,14 @@ def demo(
     ] = "demo",
 ) -> None:
     """Show everything in a few minutes: a participant, a scripted chat server, a network and
-    simulated observers take the same trials; then the report."""
+    simulated observers take the same trials; then the report.
+
+    Examples
+    --------
+    It takes minutes, and needs nothing that is not installed:
+
+    >>> spanlab.demo(output="demo")  # doctest: +SKIP
+    """
     from .demonstration import run_demo
 
     run_demo(Path(output), me, browser)
@@ -157,7 +172,13 @@ def show(
     generator: GeneratorOption = None,
 ) -> Result:
     """Draw one trial's timeline: every display, its phase, its ms, the question and the correct
-    answer."""
+    answer.
+
+    Examples
+    --------
+    >>> spanlab.show("vsr", "trial.png", levels={"list_length": 3}).file.name
+    'trial.png'
+    """
     from ..paradigms.preview.sheet import trial_picture
 
     file = Path(output)

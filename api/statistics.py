@@ -88,7 +88,23 @@ def stats(
     **reading: Unpack[Reading],
 ) -> Result:
     """Test who answers better, and where: agents and conditions in a mixed-effects logistic model
-    of each paradigm, with contrasts and corrected p values."""
+    of each paradigm, with contrasts and corrected p values.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> answers = [
+    ...     {"participant": person, "load": load, "correct": (3 * person + trial) % 5 > (load == "high")}
+    ...     for person in range(6)
+    ...     for load in ("low", "high")
+    ...     for trial in range(20)
+    ... ]
+    >>> pd.DataFrame(answers).to_csv("answers.csv", index=False)
+    >>> found = spanlab.stats("answers.csv", by="load")
+    >>> contrasts = found.to_frame("contrasts")
+    >>> contrasts.loc[contrasts["kind"] == "conditions", ["points", "odds_ratio", "p_holm"]].round(3).values.tolist()
+    [[-20.0, 0.375, 0.002]]
+    """
     import pandas as pd
 
     from ..analysis.data.unread import unread_shares

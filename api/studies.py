@@ -512,7 +512,14 @@ def _how_long(study: Study) -> Iterable[str]:
 
 @public
 def study_status(study: StudyArgument, *, data: DataOption = "data") -> Result:
-    """Show who has finished what in a study."""
+    """Show who has finished what in a study.
+
+    Examples
+    --------
+    >>> study = spanlab.new("study", "my_study").file
+    >>> print(spanlab.study_status(study))
+    nobody has taken part in my_study yet (in data/my_study)
+    """
     from ..sessions.studies.monitoring import overview
     from ..sessions.studies.study import load_study
 
@@ -539,7 +546,14 @@ def study_monitor(
     ] = False,
 ) -> Result:
     """Show the sessions of a study while they run: progress, accuracy, displays and trigger codes.
-    It reads the records and writes nothing."""
+    It reads the records and writes nothing.
+
+    Examples
+    --------
+    >>> study = spanlab.new("study", "my_study").file
+    >>> print(spanlab.study_monitor(study, once=True))
+    no session of my_study had a sign in the last 24 hours in data/my_study
+    """
     from ..analysis.data.timing import timing_in_short
     from ..sessions.studies.monitoring import Monitor
     from ..sessions.studies.study import load_study
@@ -585,7 +599,16 @@ def study_withdraw(
         bool, typer.Option("--forget-id", help="keep only the number, not the identifier, in the note that remains")
     ] = False,
 ) -> Result:
-    """Remove the data of a participant who withdraws, and leave a note about it."""
+    """Remove the data of a participant who withdraws, and leave a note about it.
+
+    Examples
+    --------
+    >>> study = spanlab.new("study", "my_study").file
+    >>> spanlab.study_withdraw(study, "P01", yes=True)
+    Traceback (most recent call last):
+    ...
+    spanlab.core.errors.SpanLabError: my_study has no participant 'P01' in data/my_study; see ...
+    """
     from ..sessions.session import day_here
     from ..sessions.studies.monitoring import belongings
     from ..sessions.studies.participants import find, left_over

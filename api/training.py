@@ -13,7 +13,7 @@ from typing_extensions import Unpack
 
 from ..core.errors import SpanLabError
 from ..core.worker_pool import open_pool
-from .data import table_lines
+from .data import table_lines, tabled
 from .declared import PathLike, Result, public
 from .options import Sharing
 
@@ -56,14 +56,19 @@ def train(
     ] = False,
     list_all: Annotated[bool, typer.Option("--list", help="list the presets")] = False,
 ) -> Result:
-    """Train a network on paradigms."""
+    """Train a network on paradigms.
+
+    Examples
+    --------
+    >>> found = spanlab.train("small-vsr", "runs/toy", toy=True)
+    >>> found.to_frame()["paradigm"].tolist()
+    ['vsr']
+    """
     from ..agents.network.training.presets import changed, config_named, presets, with_recipe
     from ..agents.network.training.presets import toy as as_toy
 
     if list_all:
-        there = presets()
-        rows = [{"name": name, "about": about} for name, about in there.items()]
-        return Result([f"{name:<14}{about}" for name, about in there.items()], {"presets": rows})
+        return tabled("presets", ("name", "about"), [*presets().items()], width=100)
     if config is None:
         raise SpanLabError(
             "what should be trained? Give a training config (a YAML file) or a preset; spanlab train --list names these"
@@ -118,7 +123,15 @@ def sweep(
     ] = False,
     **sharing: Unpack[Sharing],
 ) -> Result:
-    """Train every network of a grid, here or on many machines, and compare them."""
+    """Train every network of a grid, here or on many machines, and compare them.
+
+    Examples
+    --------
+    >>> spanlab.sweep("sweeps/mine", status=True)
+    Traceback (most recent call last):
+    ...
+    spanlab.core.errors.SpanLabError: sweeps/mine holds no sweep: ...
+    """
     if status:
         if config is None:
             raise SpanLabError("which sweep? spanlab sweep DIR --status")

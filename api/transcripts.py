@@ -37,7 +37,18 @@ def transcript(
     ] = False,
 ) -> Result:
     """Show the conversations of a session with a chat model, as the model saw them, with redrawn
-    pictures."""
+    pictures.
+
+    Examples
+    --------
+    Only chat models have conversations:
+
+    >>> result = spanlab.replay("vsr", "ideal", trials=2, seed=1, levels={"list_length": 2})
+    >>> spanlab.transcript(result.folder)
+    Traceback (most recent call last):
+    ...
+    spanlab.core.errors.SpanLabError: data/vsr-ideal-s1 is a session of ideal, and only chat models have conversations
+    """
     from ..sessions.transcripts.transcript import Transcript
 
     if reread:

@@ -154,6 +154,12 @@ def compile_trial(
         for wrong levels, seed, generator or given draws.
     ParadigmError
         when the file cannot be filled in for these levels; with file, line and key.
+
+    Examples
+    --------
+    >>> trial = spanlab.compile_trial(spanlab.load_paradigm("vsr"), {"list_length": 3}, seed=1)
+    >>> len(trial.steps)
+    6
     """
     resolved = resolve_levels(paradigm, levels, seed)
     try:

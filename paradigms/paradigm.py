@@ -244,6 +244,11 @@ def load_paradigm(source: str | Path) -> Paradigm:
         with everything that is wrong with the file.
     SpanLabError
         when there is no such paradigm or file.
+
+    Examples
+    --------
+    >>> list(spanlab.load_paradigm("vsr").factors)
+    ['list_length']
     """
     return build_paradigm(resolve(locate(source)))
 

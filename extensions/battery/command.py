@@ -41,7 +41,20 @@ def scores_by_person(
         typer.Option("-o", "--output", help="folder for scores.csv, codebook.csv and the correlations", metavar="DIR"),
     ] = None,
 ) -> Result:
-    """Write one row of scores for each participant, and a codebook that says what each column is."""
+    """Write one row of scores for each participant, and a codebook that says what each column is.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> answers = [
+    ...     {"participant": f"p{person}", "paradigm": "vsr", "correct": (person + trial) % 3 > 0}
+    ...     for person in range(3)
+    ...     for trial in range(12)
+    ... ]
+    >>> pd.DataFrame(answers).to_csv("answers.csv", index=False)
+    >>> spanlab.scores_by_person("answers.csv").to_frame()["vsr_accuracy"].round(2).tolist()
+    [0.67, 0.67, 0.67]
+    """
     from spanlab.analysis.data import plural
 
     from .files import gathered, write

@@ -27,7 +27,14 @@ def note(
     text: Annotated[str, typer.Argument(help="what there is to note; none shows what was noted", metavar="TEXT")] = "",
 ) -> Result:
     """Note something about a session while it runs or afterwards, with the time and the trial that
-    is under way."""
+    is under way.
+
+    Examples
+    --------
+    >>> result = spanlab.replay("vsr", "ideal", trials=2, seed=1, levels={"list_length": 2})
+    >>> spanlab.study_note(result.folder, "a pilot").to_frame()["text"].tolist()
+    ['a pilot']
+    """
     place = Path(folder)
     if not any((place / name).exists() for name in ("session.json", "battery.json")):
         raise SpanLabError(f"{folder} is no session, and no session of a study, such as data/STUDY/P01/session-1")

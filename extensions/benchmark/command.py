@@ -168,7 +168,14 @@ def benchmark(
         bool, typer.Option("--verify", help="recompute a card from its sessions: CARD DATA (or CARD published)")
     ] = False,
 ) -> Result:
-    """Give an agent the benchmark, and write its card."""
+    """Give an agent the benchmark, and write its card.
+
+    Examples
+    --------
+    >>> found = spanlab.benchmark("ideal", go=True)
+    >>> [file.name for file in found.files]
+    ['card.json', 'card.svg', 'card.html']
+    """
     from .card import card_of
     from .drawing import write_card
     from .running import Plan, agent_at

@@ -74,6 +74,12 @@ def serve(
 
     Not in a browser, and refused at the start: trigger codes, button boxes, display files, and
     questions that take any number of marks.
+
+    Examples
+    --------
+    It ends with Ctrl-C:
+
+    >>> spanlab.serve("vsr", data="data")  # doctest: +SKIP
     """
     for package in ("starlette", "uvicorn", "websockets"):
         need("web", package, "spanlab serve")
@@ -219,6 +225,14 @@ def links(
     Each link names one participant, who takes one place, however often it is opened. With online:
     {admission: links} in the study file nobody else is let in. The key with which links are signed
     is in the data folder of the study; whoever has it can make more.
+
+    Examples
+    --------
+    >>> study = spanlab.new("study", "my_study").file
+    >>> spanlab.study_links(study, n=2)
+    Traceback (most recent call last):
+    ...
+    spanlab.core.errors.SpanLabError: my_study.yaml lets in whoever has the address, so a signature has no meaning: ...
     """
     from spanlab.sessions.studies import load_study, misnamed
 

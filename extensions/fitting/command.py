@@ -80,7 +80,15 @@ def fit(
     ] = None,
     **reading: Unpack[Reading],
 ) -> Result:
-    """Fit models of memory to each person and machine, and say what the design can tell about them."""
+    """Fit models of memory to each person and machine, and say what the design can tell about them.
+
+    Examples
+    --------
+    >>> result = spanlab.replay("continuous_colour", "precision", trials=60, levels={"set_size": [2, 6]}, seed=1)
+    >>> found = spanlab.fit(result.folder, model="resource", simulated=1)
+    >>> sorted(set(found.to_frame()["parameter"]))
+    ['attended', 'power', 'precision']
+    """
     from .page import tables
     from .reading import PUBLISHED, answerers, published
     from .study import study

@@ -110,7 +110,13 @@ def neural(
     ] = _MOST,
 ) -> Result:
     """Analyse what a network's units do: task variance, clusters, lesions, similarity of states and
-    tasks; figures, tables and a page."""
+    tasks; figures, tables and a page.
+
+    Examples
+    --------
+    >>> spanlab.neural("laptop", "units", tasks="vsr", trials=20).file.name
+    'index.html'
+    """
     made = parse_generator(generator or "corrected")
     how = Analysis(words(tasks), trials, seed, made, words(paradigm), apart, inactive, most_clusters)
     page = analyse(checkpoint, Path(output), how)

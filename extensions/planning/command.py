@@ -238,7 +238,16 @@ def plan(
     **assumptions: Unpack[Assumptions],
 ) -> Result:
     """Simulate how likely a study is to find a difference between two conditions, for numbers of
-    people and trials."""
+    people and trials.
+
+    Examples
+    --------
+    >>> found = spanlab.plan(
+    ...     people="20", trials="24", accuracy="75%", difference="-10points", sd_people=0.8, samples=100
+    ... )
+    >>> len(found.to_frame())
+    1
+    """
     from spanlab.analysis.stats import read_margins
 
     from .power import power, smallest
@@ -332,7 +341,14 @@ def methods(
     **reading: Unpack[Reading],
 ) -> Result:
     """Write the Methods section of data from their record: paradigm, trials, timing, models,
-    exclusions, scores, tests, versions, references."""
+    exclusions, scores, tests, versions, references.
+
+    Examples
+    --------
+    >>> result = spanlab.replay("vsr", "chance", trials=4, levels={"list_length": 3})
+    >>> str(spanlab.methods(result.folder)).splitlines()[0]
+    '# Methods'
+    """
     from spanlab.analysis.stats import read_margins
 
     margins, given, found = read_margins(words(margin)), paths(data), Result()

@@ -62,7 +62,14 @@ def reproduce(
     ] = None,
 ) -> Result:
     """Reproduce the tables and figures of a paper on one page: ours, the published ones, and a
-    verdict for each."""
+    verdict for each.
+
+    Examples
+    --------
+    It trains nothing and asks nobody for money, but takes minutes:
+
+    >>> spanlab.reproduce("nback", "paper", agent="chance")  # doctest: +SKIP
+    """
     from .pages.entries import Page, write_page
 
     if steps is not None and train is None:

@@ -18,7 +18,13 @@ MAX_EXTENDS = 8
 
 
 def list_paradigms() -> list[str]:
-    """The names of all paradigms."""
+    """The names of all paradigms.
+
+    Examples
+    --------
+    >>> "vsr" in spanlab.list_paradigms()
+    True
+    """
     return sorted(path.stem for path in _HERE.glob("*.yaml"))
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import asyncio
 import doctest
-import importlib
 import inspect
 import json
 import re
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from command_line import Run, command_line
 
 import spanlab
 from spanlab.agents.chat.scripted import MODEL, ScriptedServer
+from spanlab.agents.human import virtual_screen
 from spanlab.agents.oracles import IdealAgent
 
 #: what is measured, or says where the record lies
@@ -279,12 +280,37 @@ def test_a_report_is_written(tmp_path: Path) -> None:
     assert "smu" in page.read_text("utf-8")
 
 
-@pytest.mark.parametrize("module", ["spanlab", "spanlab.api.python", "spanlab.sessions.result"])
-def test_examples_in_the_documentation_run(module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+#: functions whose examples need a screen, or work for long
+SLOW = {"run", "display", "train", "neural", "benchmark", "fit", "plan", "Dataset"}
+#: those whose examples end only when somebody ends them, take minutes or need other packages
+SKIPPED = {"demo", "serve", "reproduce", "inspect_task"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW))
+        for name in sorted(dir(spanlab))
+        if name not in {"SpanLabError", "app", "gym"} and not name.startswith("_")
+    ],
+)
+def test_everything_public_has_an_example_that_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    found = doctest.testmod(
-        importlib.import_module(module), extraglobs={"spanlab": spanlab}, optionflags=doctest.ELLIPSIS
-    )
+    public = getattr(spanlab, name)
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    runner = doctest.DocTestRunner(optionflags=flags)
+    screen = virtual_screen() if name in {"run", "display"} else nullcontext()
+    with screen:
+        for test in doctest.DocTestFinder(recurse=False).find(public, name, globs={"spanlab": spanlab}):
+            assert test.examples, "an example"
+            runner.run(test)
+    assert runner.tries or name in SKIPPED
+    assert not runner.failures
+
+
+def test_examples_of_the_package_itself_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = doctest.testmod(spanlab, extraglobs={"spanlab": spanlab}, optionflags=doctest.ELLIPSIS)
     assert found.attempted
     assert not found.failed
 
