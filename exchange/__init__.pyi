@@ -16,7 +16,6 @@ from .malformed import format_problems as format_problems
 from .malformed import refused as refused
 from .recipes import read_recipe as read_recipe
 from .registry import FORMATS as FORMATS
-from .staging import all_or_none as all_or_none
 from .trials_format import GivenTrial as GivenTrial
 from .trials_format import ImportedSet as ImportedSet
 from .trials_format import ReadingOptions as ReadingOptions

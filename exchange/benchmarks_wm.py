@@ -48,9 +48,11 @@ class Study:
 
 
 def studies() -> Iterator[Study]:
-    """Every study whose raw files can be read."""
+    """Every study whose raw files have a row for a trial, a list or an answer."""
     text = files("spanlab.human_data").joinpath("benchmarks_wm.yaml").read_text(encoding="utf-8")
     for name, entry in yaml.safe_load(text).items():
+        if "recipe" not in entry:  # its file has a row for a person
+            continue
         facts = {key: value for key, value in entry.items() if key not in ("files", "recipe")}
         yield Study(name, tuple(entry["files"]), Recipe(**entry["recipe"]), facts)
 

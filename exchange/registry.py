@@ -13,7 +13,6 @@ from ..core.registry import Registry
 from .benchmarks_wm import BenchmarksWM
 from .format import Format
 from .tables import Tables
-from .trials_format import TrialsFormat
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -38,16 +37,6 @@ class FormatRegistry(Registry[Format[Any, Any]]):
             )
         if cls.reads is None and cls.writes is None:
             raise ValueError(f"{cls.__name__} neither reads nor writes anything")
-        if not all(side.help for side in (cls.reads, cls.writes) if side is not None):
-            raise ValueError(f"{cls.__name__} does not say what it is: help = '...'")
-        base, methods = (
-            (TrialsFormat, ("read_trials", "write_trials"))
-            if issubclass(cls, TrialsFormat)
-            else (Format, ("read", "write"))
-        )
-        for side, method in zip(("reads", "writes"), methods, strict=True):
-            if (getattr(cls, side) is None) != (getattr(cls, method) is getattr(base, method)):
-                raise ValueError(f"{cls.__name__} has '{side}' or '{method}', and not the other; they belong together")
         return cls.name
 
     @override

@@ -21,7 +21,7 @@ from ..core.atomic_files import whole_file
 from ..core.errors import SpanLabError
 from ..core.table_cells import harmless
 from ..sessions.record.columns import FURTHER
-from .format import AsParadigm, Flag, Format, Options, Place, Report, Side, counted
+from .format import Flag, Format, Options, Place, Report, Side, counted
 from .recipes import read_recipe
 
 _FIRST = ("session", "participant", "agent_kind", "agent", "paradigm", "practice", "block", "trial", "ask", "phase")
@@ -36,12 +36,6 @@ class TableOptions(Options):
         str, Field(description="what the columns mean: a file, or THEIRS=OURS,..."), Flag(metavar="RECIPE")
     ] = ""
     suggest: Annotated[bool, Field(description="print a recipe for these files instead, to be completed")] = False
-    paradigm: AsParadigm = None
-    participant: Annotated[
-        str,
-        Field(description="column with the participants' identifiers, or FILE for the name of the file"),
-        Flag(metavar="COLUMN"),
-    ] = ""
     factors: Annotated[
         str,
         Field(description="columns of conditions, such as load,congruent; no other columns are written"),
@@ -52,22 +46,13 @@ class TableOptions(Options):
         Field(description="rows that are practice: COLUMN=VALUE, or the name of a loop of PsychoPy"),
         Flag(metavar="ROWS"),
     ] = ""
-    chance: Annotated[
-        float | None,
-        Field(ge=0, le=1, description="the share that is right by guessing, such as 0.5; no chance line without it"),
-    ] = None
 
     def whole_recipe(self) -> Recipe:
         """The recipe with what the other options say."""
         base = read_recipe(self.recipe or None) or Recipe()
-        columns = {**base.columns, **({"participant": self.participant} if self.participant else {})}
-        given = {"paradigm": self.paradigm, "chance": self.chance}
-        values = {**base.values, **{name: value for name, value in given.items() if value is not None}}
         factors = tuple(name.strip() for name in self.factors.split(",") if name.strip())
         return base.model_copy(
             update={
-                "columns": columns,
-                "values": values,
                 "conditions": (*base.conditions, *factors),
                 "practice": self.practice or base.practice,
             }

@@ -7,7 +7,7 @@ none, and malformed trials are reported or left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -70,10 +70,6 @@ class TrialSet:
     generator: Generator = "corrected"
     source: Mapping[str, Any] = field(default_factory=dict)
     stem: str = ""
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.paradigm, Paradigm):
-            raise TypeError(f"the paradigm of a TrialSet is {self.paradigm!r:.100}; expected what load_paradigm gives")
 
 
 S = TypeVar("S", bound=TrialSet)
@@ -195,7 +191,12 @@ class TrialsFormat(Format[R, W]):
         (source,) = sources
         if not source.exists():
             raise SpanLabError(f"{source} cannot be read: there is no such file or folder")
-        for done in import_sets(source, output, self._sets(source, options), options.skip_malformed):
+        try:
+            imported = import_sets(source, output, self._sets(source, options), options.skip_malformed)
+        except (KeyError, TypeError, ValueError, OSError) as error:
+            why = f"{type(error).__name__}: {error}"
+            raise SpanLabError(f"{source} cannot be read by the format '{self.name}' ({why})") from error
+        for done in imported:
             report.left_out(done.named)
             if done.trials:
                 report.done(f"{done.file}: {counted(done.trials, 'trial')}")
@@ -221,80 +222,34 @@ class TrialsFormat(Format[R, W]):
 
         source = {"paradigm": chosen.paradigm.name, "design": chosen.design, "seed": options.seed}
         with whole_path(output) as partial:
-            try:
-                self.write_trials(TrialSet(chosen.paradigm, trials(), options.generator, source), partial, options)
-            except (SpanLabError, OSError):
-                raise
-            except Exception as error:
-                raise SpanLabError(
-                    f"{output} cannot be written by the format '{self.name}' ({type(error).__name__}: {error})"
-                ) from error
-            if not partial.exists():
-                raise SpanLabError(
-                    f"the format '{self.name}' has written nothing to {output}; this is a fault of the format"
-                )
+            self.write_trials(TrialSet(chosen.paradigm, trials(), options.generator, source), partial, options)
         report.done(f"{output}: {counted(len(chosen.plan), 'trial')}")
 
     def _sets(self, source: Path, options: R) -> Iterator[TrialSet]:
-        """Yield what the format gives, with all that is looked into and noted for every format."""
-        names: set[str] = set()
-        for given in self._guarded(source, lambda: self.read_trials(source, options), TrialSet):
-            name = given.stem or given.paradigm.name
-            if name in names:
-                raise SpanLabError(
-                    f"{source}: the format '{self.name}' gives two sets of trials of {name}; expected one for each"
-                    " paradigm"
-                )
-            names.add(name)
+        """Yield what the format gives; each trial is checked when it is asked for."""
+        for given in self.read_trials(source, options):
             origin = {"format": self.name, "file": source.name, **given.source}
-            yield replace(given, trials=self._checked(source, given, origin), source=origin)
+            yield replace(given, trials=_checked(source, given, origin), source=origin)
 
-    def _checked(self, source: Path, given: TrialSet, origin: dict[str, Any]) -> Iterator[GivenTrial | Problem]:
-        """The trials that are well-formed, and what is wrong with the others; their number goes
-        into ``origin``."""
-        names: set[str] = set()
-        left_out = 0
-        for item in self._guarded(source, lambda: given.trials, (GivenTrial, Problem)):
-            trial = item if isinstance(item, Problem) else self._looked_into(source, given, item, names)
-            left_out += isinstance(trial, Problem)
-            yield trial
-        origin["left_out"] = left_out
 
-    def _looked_into(self, source: Path, given: TrialSet, item: GivenTrial, names: set[str]) -> GivenTrial | Problem:
-        """A trial that is well-formed and has a name of its own, or what is wrong with it."""
-        try:
-            if not (
-                isinstance(item.name, str)
-                and 0 < len(item.name) <= 200
-                and isinstance(item.levels, Mapping)
-                and isinstance(item.draws, Mapping)
-            ):
-                raise SpanLabError("expected a name, levels and draws")
-            trial = given_trial(given.paradigm, item.name, item.levels, item.draws)
-            drawn_names(given.paradigm, trial.levels, 0, given.generator, trial.draws)
-            if trial.name in names:
-                raise SpanLabError("a second trial of this name")
-        except SpanLabError as error:
-            return Problem(str(source), str(item.name), str(error))
-        names.add(trial.name)
-        return trial
-
-    def _guarded(
-        self, source: Path, items: Callable[[], Iterable[T]], expected: type[T] | tuple[type[T], ...]
-    ) -> Iterator[T]:
-        """Yield what a format gives; whatever goes wrong in it is told in a sentence."""
-        try:
-            for item in items():
-                if not isinstance(item, expected):
-                    raise SpanLabError(
-                        f"the format '{self.name}' gives {item!r:.200} while it reads {source}; this is a fault of the"
-                        " format"
-                    )
-                yield item
-        except SpanLabError:
-            raise
-        except Exception as error:
-            why = (
-                error.strerror if isinstance(error, OSError) and error.strerror else f"{type(error).__name__}: {error}"
-            )
-            raise SpanLabError(f"{source} cannot be read by the format '{self.name}' ({why})") from error
+def _checked(source: Path, given: TrialSet, origin: dict[str, Any]) -> Iterator[GivenTrial | Problem]:
+    """The trials that are well-formed, and what is wrong with the others; their number goes into
+    ``origin``."""
+    names: set[str] = set()
+    origin["left_out"] = 0
+    for item in given.trials:
+        trial = item
+        if isinstance(item, GivenTrial):
+            try:
+                named = isinstance(item.name, str) and 0 < len(item.name) <= 200
+                if not (named and isinstance(item.levels, Mapping) and isinstance(item.draws, Mapping)):
+                    raise SpanLabError("expected a name, levels and draws")
+                trial = given_trial(given.paradigm, item.name, item.levels, item.draws)
+                drawn_names(given.paradigm, trial.levels, 0, given.generator, trial.draws)
+                if trial.name in names:
+                    raise SpanLabError("a second trial of this name")
+                names.add(trial.name)
+            except SpanLabError as error:
+                trial = Problem(str(source), str(item.name), str(error))
+        origin["left_out"] += isinstance(trial, Problem)
+        yield trial

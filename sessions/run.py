@@ -80,15 +80,12 @@ def begin(
     plan: Sequence[PlannedTrial],
     request: Request,
     now: Callable[[], str] = utc_now,
-    names_in_use: Collection[str] = (),
 ) -> Session:
     """Make the folder of a new session, never one that exists.
 
     Parameters
     ----------
     data : folder for sessions
-    names_in_use : names that the folder must not have, although there is none of that name in
-        ``data``
 
     Raises
     ------
@@ -128,7 +125,7 @@ def begin(
     stem = session_stem(paradigm.name, request.participant or agent.name, request.seed)
     names = itertools.chain([stem], (f"{stem}-{number}" for number in range(2, 100_000)))
     try:
-        folder = first_free_folder(data, (name for name in names if name not in names_in_use), fill)
+        folder = first_free_folder(data, names, fill)
     except UnwritableError as error:
         raise UnwritableError(f"{error}; choose another folder with --data") from None
     return Session(folder, paradigm, tuple(plan), info | {"session": folder.name})

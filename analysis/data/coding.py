@@ -55,16 +55,12 @@ NO = frozenset(
     )
 )
 _ROOM = 2**62
-#: Whole numbers so far apart at most are used as they are.
-_RANGE = 2**40
-#: Whole numbers within so many of each other are counted in a table.
-_CLOSE = 4096
 
 
 def coded(column: pd.Series) -> tuple[np.ndarray, list[Any]]:
     """A column as whole numbers from 0 in the order of its sorted values, and these values; -1
     stands for missing."""
-    codes, distinct = _factorized(column)
+    codes, distinct = pd.factorize(column)
     values = [value.item() if isinstance(value, np.generic) else value for value in distinct]
     order = sorted(range(len(values)), key=lambda at: natural(values[at]))
     rank = np.empty(len(values) + 1, dtype=np.int64)
@@ -82,65 +78,6 @@ def natural(value: Any) -> tuple[bool, Any]:
     return True, [(not part.strip(), float(part), "") if at % 2 else (True, 0.0, part) for at, part in enumerate(parts)]
 
 
-def _factorized(column: pd.Series) -> tuple[np.ndarray, Any]:
-    """Codes and distinct values; -1 stands for missing. Categories that nothing has are left out."""
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        codes, names = column.cat.codes.to_numpy(), column.cat.categories
-    elif (whole := _small_numbers(column)) is not None:
-        codes, low, high = whole
-        names = np.arange(low, high + 1).astype(column.to_numpy().dtype)
-    else:
-        return pd.factorize(column)
-    used = np.bincount(codes[codes >= 0] if codes.min(initial=0) < 0 else codes, minlength=len(names)) > 0
-    if used.all():
-        return codes.astype(np.int64), names
-    place = np.append(np.where(used, np.cumsum(used) - 1, -1), -1)
-    return place[codes], names[used]
-
-
-def _small_numbers(column: pd.Series) -> tuple[np.ndarray, int, int] | None:
-    """Codes of a column of whole numbers that lie close together (-1 for missing), the lowest and
-    the highest of them; None for other columns."""
-    if column.dtype.kind not in "if" or not len(column):
-        return None
-    values = column.to_numpy()
-    with np.errstate(invalid="ignore"):
-        low, high = (
-            (values.min(), values.max())
-            if column.dtype.kind == "i"
-            else (np.fmin.reduce(values), np.fmax.reduce(values))
-        )
-        if not (np.isfinite([low, high]).all() and high - low < _CLOSE and low % 1 == 0):
-            return None
-        codes = (
-            np.where(values == values, values - low, -1).astype(np.int64)
-            if column.dtype.kind == "f"
-            else (values - low).astype(np.int64)
-        )
-        if column.dtype.kind == "f" and not ((codes == values - low) | (codes == -1)).all():
-            return None
-    return codes, int(low), int(high)
-
-
-def apart(column: pd.Series) -> tuple[np.ndarray, int]:
-    """A column as whole numbers from 0, in no particular order, and how many there may be; missing
-    is a value like any other."""
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        return column.cat.codes.to_numpy(np.int64) + 1, len(column.cat.categories) + 1
-    if column.dtype.kind in "bif":
-        values = column.to_numpy(float)
-        low, high = (np.nanmin(values), np.nanmax(values)) if len(values) and not np.isnan(values).all() else (0.0, 0.0)
-        if np.isfinite([low, high]).all() and high - low < _RANGE:
-            missing = np.isnan(values)
-            whole = np.where(missing, low - 1, values).astype(np.int64) if missing.any() else values.astype(np.int64)
-            if (missing.any() and (whole[~missing] == values[~missing]).all()) or (
-                not missing.any() and (whole == values).all()
-            ):
-                return whole - (int(low) - 1), int(high - low) + 2
-    codes, names = pd.factorize(column)
-    return codes + 1, len(names) + 1
-
-
 def packed(codes: Sequence[np.ndarray], sizes: Sequence[int], sort: bool = True) -> np.ndarray:
     """Several columns of codes as one column of whole numbers that sort like the first, then the
     second, and so on (if ``sort``)."""
@@ -155,39 +92,15 @@ def packed(codes: Sequence[np.ndarray], sizes: Sequence[int], sort: bool = True)
     return code
 
 
-def changes(column: pd.Series) -> np.ndarray:
-    """Return where a value differs from the one before it; missing values are alike."""
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        values = column.cat.codes.to_numpy()
-    elif column.dtype.kind in "bi":
-        values = column.to_numpy()
-    elif column.dtype.kind == "f":
-        values = column.to_numpy()
-        missing = np.isnan(values)
-        return (values[1:] != values[:-1]) & ~(missing[1:] & missing[:-1])
-    else:
-        values = pd.factorize(column)[0]
-    return values[1:] != values[:-1]
-
-
 def groups(table: pd.DataFrame, columns: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """Rows that are alike in ``columns``: the number of each row's group, and the first row of each
-    group. Missing values are alike.
-
-    Rows that follow one another and are alike are looked at once.
-    """
-    if not len(table):
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    starts = np.zeros(len(table), bool)
-    starts[0] = True
+    group. Missing values are alike."""
+    number = np.zeros(len(table), np.int64)
     for name in columns:
-        starts[1:] |= changes(table[name])
-    at = np.flatnonzero(starts)
-    columns_of_codes = [apart(table[name].iloc[at]) for name in columns]
-    number, names = pd.factorize(
-        packed([codes for codes, _ in columns_of_codes], [size for _, size in columns_of_codes], sort=False)
-    )
-    return number[np.cumsum(starts) - 1], at[first_rows(number, len(names))]
+        codes, distinct = pd.factorize(table[name], use_na_sentinel=False)
+        if len(distinct) > 1:
+            number, _ = pd.factorize(number * len(distinct) + codes)
+    return number, first_rows(number, int(number.max(initial=-1)) + 1)
 
 
 def first_rows(number: np.ndarray, many: int) -> np.ndarray:
@@ -200,7 +113,7 @@ def first_rows(number: np.ndarray, many: int) -> np.ndarray:
 def decoded(column: pd.Series) -> pd.Series:
     """A column of JSON scalars (as text, or decoded already) as plain values; None where it holds
     null or nothing."""
-    codes, values = _factorized(column)
+    codes, values = pd.factorize(column)
     plain = [*map(plain_value, values)]
     known = [value for value in plain if value is not None]
     missing = len(known) < len(plain) or bool((codes < 0).any())
@@ -216,7 +129,7 @@ def decoded(column: pd.Series) -> pd.Series:
 def numbers(column: pd.Series) -> np.ndarray:
     """A column of JSON scalars as numbers; true is 1, false 0, everything else that is not a number
     NaN."""
-    codes, values = _factorized(column)
+    codes, values = pd.factorize(column)
     plain = [value if isinstance(value := plain_value(text), bool | int | float) else np.nan for text in values]
     return np.asarray([*map(float, plain), np.nan])[codes]
 

@@ -267,7 +267,8 @@ class _Reading:
             raw = raw[column(raw, recipe.keep, self.file).eq(True)].reset_index(drop=True)
         raw, program = self._answers_apart(raw)
         table = self._named(raw, program)
-        raw = raw.loc[table.index]
+        if len(table) < len(raw):  # a long table is not copied for nothing
+            raw = raw.loc[table.index]
         self._who(table, raw, program)
         self._practised(table, raw)
         self._numbers(table)
@@ -342,12 +343,11 @@ class _Reading:
             )
             self.read |= {ours: name for ours, name in theirs.items() if name and len(parts) == 1}
         self.unscored = len(raw) - len({row for part in rows for row in part["_row"]})
-        self.said.append(f"{self.file.name} is read as a table of {program.name}: {self._answers_of(parts)}.")
+        scored = ", ".join(parts) or "no column"
+        self.said.append(
+            f"{self.file.name} is read as a table of {program.name}: answers are the rows with a value in {scored}."
+        )
         return pd.concat(rows).sort_values("_row", kind="stable").reset_index(drop=True), program
-
-    def _answers_of(self, parts: Mapping[str, str]) -> str:
-        listed = ", ".join(parts) or "no column"
-        return f"answers are the rows with a value in {listed}"
 
     def _lengthened(self, raw: pd.DataFrame) -> pd.DataFrame:
         assert self.recipe.long is not None
@@ -388,11 +388,12 @@ class _Reading:
         for ours, value in recipe.values.items():
             if ours not in raw.columns and ours not in table.columns:
                 table[ours] = pd.Categorical.from_codes(np.zeros(len(raw), int), categories=pd.Index([str(value)]))
+        plain = {_plain_name(name): str(name) for name in reversed([*raw.columns])}
         for name in raw.columns:
             ours = str(name).removeprefix("_")
             if name in ("_row", "_part") or ours in table.columns:
                 continue
-            meant = ours.startswith(FURTHER) or (ours in OURS and (name != ours or self._is_ours(ours, raw)))
+            meant = ours.startswith(FURTHER) or (ours in OURS and (name != ours or self._is_ours(ours, raw, plain)))
             if meant and (name != ours or program is None):
                 table[ours] = raw[name]
         if program is not None:
@@ -422,16 +423,15 @@ class _Reading:
                 table[ours] = table[ours].astype(object).map(lambda value, words=words: words.get(str(value), value))
         return table
 
-    def _is_ours(self, name: str, raw: pd.DataFrame) -> bool:
+    def _is_ours(self, name: str, raw: pd.DataFrame, plain: Mapping[str, str]) -> bool:
         """Return whether a column of one of our names is ours: not where it cannot be what it says, and
         another one can."""
-        plain = {re.sub(r"[\W_]+", "", str(other).casefold()): other for other in raw.columns if other != name}
-        others = [plain[word] for word in _SYNONYMS.get(name, ()) if word in plain]
+        others = [plain[word] for word in _SYNONYMS.get(name, ()) if plain.get(word, name) != name]
         return _may_be(name, raw[name]) or not any(_may_be(name, raw[other]) for other in others)
 
     def _alike(self, raw: pd.DataFrame, table: pd.DataFrame) -> dict[str, str]:
         """For columns of the response table that are not there, the one that is meant by its name."""
-        there = {re.sub(r"[\W_]+", "", str(name).casefold()): str(name) for name in reversed([*raw.columns])}
+        there = {_plain_name(name): str(name) for name in reversed([*raw.columns])}
         free = {plain: name for plain, name in there.items() if name not in {*table.columns, *self.recipe.conditions}}
         taken = {*self.recipe.columns.values()}
         found: dict[str, str] = {}
@@ -692,12 +692,13 @@ class _Reading:
         order = np.argsort(who, kind="stable")
         person, trial = who[order], table["trial"].to_numpy(float)[order]
         begins = np.r_[True, (person[1:] != person[:-1]) | (trial[1:] < trial[:-1])]
+        many = int(begins.sum())
+        restarts = many - len(np.unique(person))
+        if not restarts or many * 2 > len(table):
+            return
         run = np.cumsum(begins)
         apart = pd.DataFrame({"person": person, "trial": trial, "run": run}).drop_duplicates()
-        first = np.flatnonzero(begins)
-        restarts = len(first) - len(np.unique(person))
-        whole = not apart.duplicated(["person", "run", "trial"]).any() and len(first) * 2 <= len(table)
-        if not restarts or not whole or not apart.duplicated(["person", "trial"]).any():
+        if not apart.duplicated(["person", "trial"]).any():
             return
         number = np.empty(len(table), np.int64)
         number[order] = run - run[np.searchsorted(person, person)] + 1
@@ -754,8 +755,10 @@ class _Reading:
 
     def _refuse_nameless(self, table: pd.DataFrame) -> None:
         """Refuse a table without a column of participants, or with rows of people that name nobody."""
-        rows = table[table["agent"].notna()]
-        kind = _plain_texts(rows["agent_kind"]) if "agent_kind" in rows.columns else pd.Series("", index=rows.index)
+        told = {name: table.get(name, "") for name in ("agent_kind", "participant")}
+        who = pd.DataFrame(told, index=table.index)[table["agent"].notna()]
+        rows = who.groupby([*told], dropna=False, observed=True).size().reset_index(name="rows")
+        kind = _plain_texts(rows["agent_kind"])
         persons, unsaid = kind.eq(PARTICIPANT.name), kind.eq("")
         if "participant" not in table.columns:
             if (persons | unsaid).any():
@@ -770,10 +773,11 @@ class _Reading:
         named = bool((unsaid & ~nobody).any())
         nameless = nobody & (persons | (unsaid & (named | names.ne(""))))
         if nameless.any():
+            count = int(rows.loc[nameless, "rows"].sum())
             written = sorted({*names[nameless]} - {""})
             found = f" ({', '.join(map(repr, written[:3]))})" if written else ""
             raise SpanLabError(
-                f"{self.file}: {int(nameless.sum()):,} rows name nobody: participant is empty, or a word that means"
+                f"{self.file}: {count:,} rows name nobody: participant is empty, or a word that means"
                 f" missing, such as NA, null or None{found}. Write an identifier for each person (P01 ...), and"
                 " network, chat ... in agent_kind where the answers are a machine's"
             )
@@ -801,6 +805,11 @@ def _all_people(kinds: pd.Series) -> bool:
 
 def _is_number(values: pd.Series) -> bool:
     return values.dtype.kind in "biufc"
+
+
+def _plain_name(name: Any) -> str:
+    """A name of a column in small letters, without signs between them."""
+    return re.sub(r"[\W_]+", "", str(name).casefold())
 
 
 def _any(pattern: str, names: Sequence[str]) -> bool:

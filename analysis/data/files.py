@@ -99,6 +99,7 @@ def _parquet(file: Path, pick: Pick) -> pd.DataFrame:
             columns = {name: opened.read([name]).unify_dictionaries().to_pandas()[name] for name in wanted}
     except pyarrow.ArrowException as error:
         raise ValueError(str(error)) from None
+    pyarrow.default_memory_pool().release_unused()  # it keeps what it has freed
     return pd.DataFrame(columns, copy=False)
 
 

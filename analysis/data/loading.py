@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from ...core.agent_kinds import NETWORK
@@ -173,47 +172,32 @@ def _without(
 def _concatenated(tables: list[pd.DataFrame]) -> pd.DataFrame:
     """Join tables into one; texts that all of them keep once (categories) stay so. The list is
     emptied."""
-    from pandas.api.types import union_categoricals
-
     if len(tables) == 1:
         return tables.pop()
-    columns: dict[str, Any] = {}
-    for name in dict.fromkeys(name for table in tables for name in table.columns):
-        parts = [table[name] if name in table.columns else _nothing(len(table)) for table in tables]
-        kinds = [
-            part.dtype.categories.dtype
-            for part in parts
-            if isinstance(part.dtype, pd.CategoricalDtype) and len(part.dtype.categories)
-        ]
-        if (
-            kinds
-            and len(set(kinds)) == 1
-            and all(isinstance(part.dtype, pd.CategoricalDtype) or part.isna().all() for part in parts)
-        ):
-            kept = [
-                (
-                    part
-                    if isinstance(part.dtype, pd.CategoricalDtype) and len(part.dtype.categories)
-                    else _nothing(len(part), kinds[0])
-                )
-                for part in parts
-            ]
-            columns[name] = union_categoricals(kept)
-        else:
-            columns[name] = pd.concat(
-                [
-                    part.astype(part.dtype.categories.dtype) if isinstance(part.dtype, pd.CategoricalDtype) else part
-                    for part in parts
-                ]
-            )
-            columns[name] = columns[name].reset_index(drop=True)
+    names = dict.fromkeys(name for table in tables for name in table.columns)
+    columns = {name: _joined([table.get(name, _nothing(len(table))) for table in tables]) for name in names}
     tables.clear()
     return pd.DataFrame(columns)
 
 
-def _nothing(rows: int, kind: Any = "str") -> pd.Series:
-    """A column of texts in which everything is missing."""
-    return pd.Series(pd.Categorical.from_codes(np.full(rows, -1, np.int8), categories=pd.Index([], dtype=kind)))
+def _joined(parts: list[pd.Series]) -> Any:
+    """The parts of a column as one: categories as such, where all that has values has them."""
+    from pandas.api.types import union_categoricals
+
+    kept = [part for part in parts if part.notna().any()]
+    kinds = {str(part.cat.categories.dtype) if hasattr(part, "cat") else "" for part in kept}
+    if len(kinds) == 1 and "" not in kinds:
+        empty = kept[0].cat.categories[:0]
+        return union_categoricals(
+            [part if part.notna().any() else pd.Categorical([None] * len(part), empty) for part in parts]
+        )
+    plain = [part.astype(part.cat.categories.dtype) if hasattr(part, "cat") else part for part in parts]
+    return pd.concat(plain).reset_index(drop=True)
+
+
+def _nothing(rows: int) -> pd.Series:
+    """A column in which everything is missing."""
+    return pd.Series(pd.Categorical([None] * rows, pd.Index([], dtype="str")))
 
 
 def readouts(sessions: Sequence[SessionFacts]) -> dict[str, tuple[str, ...]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -19,7 +19,7 @@ import pandas as pd
 from ...core.agent_kinds import PARTICIPANT
 from ...core.errors import SpanLabError
 from ...core.json_values import grouped
-from .coding import absent, apart, as_text, booleans, coded, decoded, groups, packed
+from .coding import absent, as_text, booleans, coded, decoded, groups
 from .columns import Declared, varied
 from .ratings import score_halves, with_confidence
 
@@ -147,14 +147,12 @@ class Scored:
         codes, names = coded(self.items["paradigm"])
         if len(names) == 1:
             return {names[0]: self}
-        cuts = np.flatnonzero(codes[1:] != codes[:-1]) + 1
-        runs = len(cuts) + 1 == len(names)  # rows that stand together need no copy
-        where = (
-            {int(codes[start]): slice(start, end) for start, end in pairwise([0, *cuts, len(codes)])} if runs else {}
-        )
+        cuts = [0, *np.flatnonzero(codes[1:] != codes[:-1]) + 1, len(codes)]
+        runs = {int(codes[start]): slice(start, end) for start, end in pairwise(cuts)}
+        together = len(cuts) == len(names) + 1  # rows that stand together need no copy
         by_paradigm = {}
         for number, name in enumerate(names):
-            items = self.items.iloc[where[number]] if runs else self.items[codes == number]
+            items = self.items.iloc[runs[number]] if together else self.items[codes == number]
             intrusions = self.intrusions[self.intrusions["paradigm"] == name]
             by_paradigm[name] = Scored(
                 items.reset_index(drop=True), intrusions, self.notes, self.cautions, self.accept_unread, self.declared
@@ -187,11 +185,12 @@ def score_table(responses: pd.DataFrame, *, include_practice: bool = False, incl
     """
     left_out: dict[str, int] = {}
     rows, columns = len(responses), frozenset(map(str, responses.columns))
-    table, inferred = numbered(_typed(responses, left_out))
+    table = responses.copy(deep=False)
     del responses  # a long table is not kept twice
-    oddities = _oddities_of(table)
+    table, inferred = numbered(_typed(table, left_out))
+    oddities = [*_oddities_of(table)]
     items, intrusions = _sorted(table, left_out, include_practice, include_pilot)
-    return Scored(items, intrusions, _told(rows, columns, left_out), (*inferred, *oddities.sentences()))
+    return Scored(items, intrusions, _told(rows, columns, left_out), (*inferred, *oddities))
 
 
 def unit_session(items: pd.DataFrame) -> pd.Series:
@@ -228,69 +227,6 @@ def over_repeats(items: pd.DataFrame) -> pd.DataFrame:
 def has_blocks(items: pd.DataFrame) -> bool:
     """Return whether there are N-back items among scored items."""
     return "record_match" in items.columns and bool(items["record_match"].notna().any())
-
-
-@dataclass(frozen=True)
-class Oddities:
-    """Likely mistakes in a table that were used as they are.
-
-    Parameters
-    ----------
-    rows, kindless : rows with an answerer, and those of them that do not say of what kind it is
-    right : rows that are marked as omitted or invalid, and as correct
-    people : identifiers of participants
-    timed, quick : reaction times of each answerer, and those of them that would be too quick for
-        anybody in ms
-    """
-
-    rows: int = 0
-    kindless: int = 0
-    right: int = 0
-    people: frozenset[str] = frozenset()
-    timed: Mapping[str, int] = field(default_factory=dict)
-    quick: Mapping[str, int] = field(default_factory=dict)
-
-    def sentences(self) -> tuple[str, ...]:
-        """Return what is odd, what was made of it, and what to write in its place."""
-        return (*self._kinds(), *self._people(), *self._answers(), *self._times())
-
-    def _kinds(self) -> Iterator[str]:
-        if self.kindless:
-            of = "No row says" if self.kindless == self.rows else f"{self.kindless:,} of {self.rows:,} rows do not say"
-            yield (
-                f"{of} what kind of agent answered (agent_kind): these answers count as those of a machine. "
-                f"Write {PARTICIPANT.name} for people, and network, chat or a name of your own for machines."
-            )
-
-    def _people(self) -> Iterator[str]:
-        alike = grouped((identity(name), name) for name in sorted(self.people))
-        several = [names for names in alike.values() if len(names) > 1]
-        if several:
-            written = "; ".join(" and ".join(map(repr, names)) for names in several[:_NAMES])
-            more = f" and {len(several) - _NAMES} more" if len(several) > _NAMES else ""
-            yield (
-                f"Identifiers of participants are nearly alike and count as different people: {written}{more}. Write"
-                " each person's identifier in one way."
-            )
-
-    def _answers(self) -> Iterator[str]:
-        if self.right:
-            rows, are, they = (
-                ("1 row", "is", "it counts") if self.right == 1 else (f"{self.right:,} rows", "are", "they count")
-            )
-            yield (
-                f"{rows} {are} marked as omitted or invalid and yet as correct: {they} as wrong. Write the outcome"
-                " answered where an answer was given."
-            )
-
-    def _times(self) -> Iterator[str]:
-        who = [name for name, count in sorted(self.quick.items()) if count >= _MOSTLY * self.timed[name]]
-        if who:
-            listed = ", ".join(who[:_NAMES]) + (f" and {len(who) - _NAMES} more" if len(who) > _NAMES else "")
-            yield (
-                f"Reaction times (rt_ms) of {listed} are below {_QUICK_MS:g} ms, as if they were in seconds. They are"
-                " used as they are: write milliseconds."
-            )
 
 
 def identity(name: str) -> str:
@@ -401,7 +337,7 @@ def _sorted(
     return _sorted_out(items), _sorted_out(intrusions)
 
 
-def _typed(responses: pd.DataFrame, left_out: dict[str, int]) -> pd.DataFrame:
+def _typed(table: pd.DataFrame, left_out: dict[str, int]) -> pd.DataFrame:
     """The table with all columns that scoring needs, each with its type; empty where one is missing
     that cannot be done without.
 
@@ -409,7 +345,6 @@ def _typed(responses: pd.DataFrame, left_out: dict[str, int]) -> pd.DataFrame:
     ----------
     left_out : gets the number of values that cannot be, by column
     """
-    table = responses.copy(deep=False)
     if any(name not in table.columns for name in NEEDED):
         table = table.iloc[0:0]
     # A table that keeps its texts once is long: so does the text that it lacks.
@@ -475,13 +410,11 @@ def _without_duplicates(table: pd.DataFrame, left_out: dict[str, int]) -> pd.Dat
         return table
     placed = table["row_trial"].to_numpy() == 0  # of others, items cannot be distinguished
     out = table["output_position"].where(table["_intrusion"])
-    item = table["unit_trial"].to_numpy()
-    for column in (table["step"], table["ask"], table["serial_position"], table["_intrusion"], out):
-        codes, size = apart(column)
-        item = packed([item + 1, codes], [int(item.max()) + 2, size], sort=False)
+    item, _ = groups(table.assign(_out=out), ["unit_trial", "step", "ask", "serial_position", "_intrusion", "_out"])
     if not (pd.Series(item).duplicated().to_numpy() & placed).any():
         return table
-    work = pd.DataFrame({"item": item} | {name: apart(table[name])[0] for name in _ANSWERED if name in table.columns})
+    answered = {name: pd.factorize(table[name])[0] for name in _ANSWERED if name in table.columns}
+    work = pd.DataFrame({"item": item, **answered})
     again = work.duplicated().to_numpy() & placed
     clash = work[~again].duplicated("item").to_numpy() & placed[~again]
     if clash.any():
@@ -590,30 +523,55 @@ def _sorted_out(table: pd.DataFrame) -> pd.DataFrame:
     return table.drop(columns=["_intrusion", "_unanswerable"]).reset_index(drop=True)
 
 
-def _oddities_of(table: pd.DataFrame) -> Oddities:
-    """Find what looks like a mistake in a table whose columns have their types."""
-    known = (table["agent"] != "").to_numpy() & (table["paradigm"] != "").to_numpy()
-    kindless = known & (table["agent_kind"] == "").to_numpy()
-    failed = table["outcome"].isin(["omitted", "invalid"]).to_numpy()
-    persons = table[known & ((table["agent_kind"] == PARTICIPANT.name).to_numpy() | kindless)]
-    people = frozenset(map(str, persons["participant"].unique())) - {""}
-    timed, quick = _times_of(persons) if "rt_ms" in table.columns else ({}, {})
-    right = int((failed & (table["correct"] == 1).to_numpy()).sum())
-    return Oddities(int(known.sum()), int(kindless.sum()), right, people, timed, quick)
+def _oddities_of(table: pd.DataFrame) -> Iterator[str]:
+    """What looks like a mistake in a table whose columns have their types, what was made of it, and
+    what to write in its place."""
+    known = (table["agent"] != "") & (table["paradigm"] != "")
+    kindless = known & (table["agent_kind"] == "")
+    persons = table[known & ((table["agent_kind"] == PARTICIPANT.name) | kindless)]
+    if kindless.any():
+        many, rows = int(kindless.sum()), int(known.sum())
+        of = "No row says" if many == rows else f"{many:,} of {rows:,} rows do not say"
+        yield (
+            f"{of} what kind of agent answered (agent_kind): these answers count as those of a machine. "
+            f"Write {PARTICIPANT.name} for people, and network, chat or a name of your own for machines."
+        )
+    people = {*map(str, persons["participant"].unique())} - {""}
+    alike = grouped((identity(name), name) for name in sorted(people))
+    if several := [" and ".join(map(repr, names)) for names in alike.values() if len(names) > 1]:
+        yield (
+            "Identifiers of participants are nearly alike and count as different people:"
+            f" {_some(several, '; ')}. Write each person's identifier in one way."
+        )
+    right = int((table["outcome"].isin(["omitted", "invalid"]) & (table["correct"] == 1)).sum())
+    if right:
+        rows, they = ("1 row is", "it counts") if right == 1 else (f"{right:,} rows are", "they count")
+        yield (
+            f"{rows} marked as omitted or invalid and yet as correct: {they} as wrong. Write the outcome"
+            " answered where an answer was given."
+        )
+    if who := _in_seconds(persons):
+        yield (
+            f"Reaction times (rt_ms) of {_some(who, ', ')} are below {_QUICK_MS:g} ms, as if they were in seconds."
+            " They are used as they are: write milliseconds."
+        )
 
 
-def _times_of(table: pd.DataFrame) -> tuple[Mapping[str, int], Mapping[str, int]]:
-    """Return how many reaction times each answerer has, and how many of them would be too quick; of
-    those only who have such."""
-    times = table["rt_ms"].to_numpy(float)
-    quick = (times > 0) & (times < _QUICK_MS)
-    if not quick.any():
-        return {}, {}
-    who = table["participant"].astype(str).where(table["participant"].astype(str) != "", table["agent"].astype(str))
-    have = who[quick].value_counts()
-    return {str(name): int(count) for name, count in who[np.isfinite(times)].value_counts().items()}, {
-        str(name): int(count) for name, count in have.items()
-    }
+def _some(names: Sequence[str], between: str) -> str:
+    """The first of some names, and how many more there are."""
+    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+    return between.join(names[:_NAMES]) + more
+
+
+def _in_seconds(persons: pd.DataFrame) -> list[str]:
+    """Whose reaction times are too short for milliseconds, as a rule."""
+    if "rt_ms" not in persons.columns:
+        return []
+    times = persons[persons["rt_ms"].notna()]
+    who = times["participant"].astype(str)
+    who = who.where(who != "", times["agent"].astype(str))
+    quick = times["rt_ms"].between(0, _QUICK_MS, inclusive="neither").groupby(who).mean()
+    return sorted(quick.index[quick >= _MOSTLY])
 
 
 def _contradiction(first: pd.Series, other: pd.Series, rows: int) -> SpanLabError:

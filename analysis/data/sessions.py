@@ -15,7 +15,7 @@ import pandas as pd
 from ...core.agent_kinds import PARTICIPANT, kind_named
 from ...core.errors import SpanLabError
 from ...core.json_values import as_object
-from ...sessions.record.columns import read_displays
+from ...sessions.record.columns import Displays, read_displays
 from ...sessions.record.events import Climbed, Event
 from ...sessions.record.quiz import attention_checks, quiz_of
 from ...sessions.record.reader import (
@@ -123,28 +123,6 @@ def without_memory(session: Mapping[str, Any], table: pd.DataFrame) -> pd.DataFr
 
 
 @dataclass(frozen=True)
-class Timing:
-    """Precision with which displays of a planned duration were shown.
-
-    Parameters
-    ----------
-    displays : displays with a planned duration, those left out that an answer or a pause cut off
-    planned_ms, shown_ms : mean durations
-    worst_ms : largest deviation of one display from its plan, with its sign
-    off_by_a_frame : displays that were shown for another number of frames than planned
-    frames, dropped : frames shown in all, and frames that came late
-    """
-
-    displays: int
-    planned_ms: float
-    shown_ms: float
-    worst_ms: float
-    off_by_a_frame: int
-    frames: int
-    dropped: int
-
-
-@dataclass(frozen=True)
 class SessionFacts:
     """Facts about a session.
 
@@ -163,8 +141,7 @@ class SessionFacts:
     planned : trials planned, None when unknown
     started : wall-clock time of its first trial (UTC), or empty
     finished : whether the final table had been written
-    timing : of its window, None where nothing was shown in one
-    software : the version of SpanLab that recorded it; empty when not recorded
+    timing : the displays of its window, None where none was shown in one for a given time
     failed : trials that failed (chat models), which are in no table: how many, by reason
     changing : whether instructions change with the conditions, so that those here are only the
         first trial's
@@ -196,8 +173,7 @@ class SessionFacts:
     planned: int | None
     started: str
     finished: bool
-    timing: Timing | None
-    software: str = ""
+    timing: Displays | None
     failed: Mapping[str, int] = field(default_factory=dict)
     changing: bool = False
     protocol: str = ""
@@ -486,7 +462,7 @@ def _folders(paths: Iterable[str | Path]) -> tuple[list[Path], list[str]]:
 
 
 def facts_of(
-    head: Head, trials: int, started: str = "", timing: Timing | None = None, failed: Mapping[str, int] | None = None
+    head: Head, trials: int, started: str = "", timing: Displays | None = None, failed: Mapping[str, int] | None = None
 ) -> SessionFacts:
     """Facts from ``session.json`` and from the response table; what the record does not hold stays
     empty.
@@ -495,15 +471,13 @@ def facts_of(
     ----------
     trials : in its table, practice apart
     started : when the first of them began
-    timing : of its window
+    timing : the displays of its window
     failed : trials that failed, by reason; as its account says when not given
     """
     session = head.session
     plan, data = session.get("plan"), session.get("paradigm_data")
-    by_language = data.get("instructions") if isinstance(data, Mapping) else None
-    written = str(by_language.get(session.get("language"), "")) if isinstance(by_language, Mapping) else ""
-    # Older sessions hold the paradigm's text only.
-    instructions = str(session.get("instructions", written))
+    by_language = as_object(as_object(data).get("instructions"))
+    written = str(by_language.get(session.get("language"), ""))
     several = (
         isinstance(plan, list) and len({str(trial.get("levels")) for trial in plan if isinstance(trial, Mapping)}) > 1
     )
@@ -519,7 +493,7 @@ def facts_of(
         oracle=bool(session.get("oracle")),
         pilot=bool(session.get("pilot")),
         title=str(session.get("paradigm_title") or ""),
-        instructions=" ".join(instructions.split()),
+        instructions=" ".join(str(session.get("instructions") or "").split()),
         human=str(session.get("human") or ""),
         trials=trials,
         planned=len(plan) if isinstance(plan, list) else None,
@@ -584,17 +558,6 @@ def _context(session: Mapping[str, Any]) -> str:
     return f"{prompt}{turns}, and, when asked, {there}{after}{source}"
 
 
-def _timing(events: Iterable[Mapping[str, Any]]) -> Timing | None:
+def _timing(events: Iterable[Mapping[str, Any]]) -> Displays | None:
     displays = read_displays(events)
-    timed = displays.timed
-    if not timed:
-        return None
-    return Timing(
-        displays=len(timed),
-        planned_ms=sum(display.planned_ms for display in timed) / len(timed),
-        shown_ms=sum(display.shown_ms for display in timed) / len(timed),
-        worst_ms=max((display.shown_ms - display.planned_ms for display in timed), key=abs),
-        off_by_a_frame=sum(display.off != 0 for display in timed),
-        frames=displays.frames,
-        dropped=displays.dropped,
-    )
+    return displays if displays.runs else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -197,15 +197,6 @@ def listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1] if names else "nobody"
 
 
-def trials_taken(items: pd.DataFrame) -> Mapping[str, Mapping[str, frozenset[str]]]:
-    """The identifiers of the trials that each answerer took in one paradigm: by agent and person
-    (empty for machines)."""
-    trials: dict[str, dict[str, frozenset[str]]] = {}
-    for (agent, person), identifiers in items.groupby(["agent", "participant"], sort=True, observed=True)["trial_id"]:
-        trials.setdefault(str(agent), {})[str(person)] = frozenset(identifiers.unique()) - {""}
-    return trials
-
-
 def same_trials(items: pd.DataFrame) -> tuple[bool | None, str]:
     """Return whether all answerers (each person included) took the same trials of one paradigm, and
     a sentence that says so.
@@ -215,55 +206,39 @@ def same_trials(items: pd.DataFrame) -> tuple[bool | None, str]:
     (same, sentence)
         ``same`` is None where the table cannot tell.
     """
-    taken = trials_taken(items)
-    if not taken:
+    taken: dict[str, list[frozenset[str]]] = {}
+    for (agent, _), identifiers in items.groupby(["agent", "participant"], sort=True, observed=True)["trial_id"]:
+        taken.setdefault(str(agent), []).append(frozenset(identifiers.unique()) - {""})
+    everybody = [trials for sets in taken.values() for trials in sets]
+    if not everybody:
         return None, "Nobody took any trial."
-    if not all(trials for people in taken.values() for trials in people.values()):
+    if not all(everybody):
         return None, "The record does not say which trials were taken, so it is unknown whether they were the same."
-    groups: dict[frozenset[str], list[str]] = {}
-    varied: dict[str, list[frozenset[str]]] = {}
-    for agent, people in taken.items():
-        sets = list(people.values())
-        if len(set(sets)) > 1:
-            varied[agent] = sets
-        else:
-            groups.setdefault(sets[0], []).append(agent)
-    if len(groups) == 1 and not varied:
-        (trials,) = groups
-        count = plural(len(trials), "trial")
-        alone = len(taken) == 1 and len(next(iter(taken.values()))) == 1
-        files = set(items["paradigm_hash"].unique()) - {""} if "paradigm_hash" in items.columns else set()
-        if len(files) > 1:
-            return (
-                None,
-                (
-                    f"The same {count} come from {len(files)} versions of the paradigm file, so it is unknown whether"
-                    " displays and times were the same."
-                ),
-            )
-        return True, f"{listed(list(taken))} took {count}." if alone else f"Everybody took exactly the same {count}."
-    parts = []
-    if groups:
-        largest = max(groups, key=lambda trials: (len(groups[trials]), len(trials)))
-        for trials, agents in sorted(groups.items(), key=lambda group: (group[0] != largest, group[1])):
-            count = plural(len(trials), "trial")
-            if trials == largest:
-                parts.append(f"{listed(agents)} took {'the same ' if len(agents) > 1 else ''}{count}")
-            else:
-                shared = len(trials & largest)
-                parts.append(
-                    f"{listed(agents)} took {count},"
-                    f" {'none' if not shared else 'all' if shared == len(trials) else shared} of them among those"
-                )
-    for agent, sets in varied.items():
-        fewest, most = min(map(len, sets)), max(map(len, sets))
-        each = plural(most, "trial") if fewest == most else f"{fewest} to {plural(most, 'trial')}"
-        everybody = len(frozenset.intersection(*sets))
-        parts.append(
-            f"{listed([agent])} took {each} each, {len(frozenset.union(*sets))} in all, {everybody or 'none'} of which"
-            " all of these people took"
+    shared = len(frozenset.intersection(*everybody))
+    if len({*everybody}) > 1:
+        alike = grouped((_taken(sets), agent) for agent, sets in taken.items())
+        parts = [f"{listed(agents)} took {what}" for what, agents in alike.items()]
+        return False, (
+            f"Not everybody took the same trials: {'; '.join(parts)}; {shared or 'none'} of them were taken by"
+            " everybody."
         )
-    return False, "Not everybody took the same trials: " + "; ".join(parts) + "."
+    count = plural(shared, "trial")
+    if len(everybody) == 1:
+        return True, f"{listed([*taken])} took {count}."
+    files = {*items["paradigm_hash"].unique()} - {""} if "paradigm_hash" in items.columns else set()
+    if len(files) > 1:
+        return None, (
+            f"The same {count} come from {len(files)} versions of the paradigm file, so it is unknown whether displays"
+            " and times were the same."
+        )
+    return True, f"Everybody took exactly the same {count}."
+
+
+def _taken(sets: Sequence[frozenset[str]]) -> str:
+    """The numbers of trials of the people (or the machine) under one name, in words."""
+    fewest, most = min(map(len, sets)), max(map(len, sets))
+    each = plural(most, "trial") if fewest == most else f"{fewest} to {plural(most, 'trial')}"
+    return each if len({*sets}) == 1 else f"{each} each, {len(frozenset.union(*sets))} in all"
 
 
 #: Kind of published human data in curve tables; sessions of the kind ``published`` hold what a

@@ -52,10 +52,8 @@ IN_BROWSERS = (
 
 @dataclass(frozen=True, slots=True)
 class TimedPress:
-    """One reaction time: when it was (s from the first display of the session), and when the hand
-    acted, where a simulated participant recorded it."""
+    """One reaction time, and when the hand acted, where a simulated participant recorded it."""
 
-    at_s: float
     rt_ms: float
     injected_ms: float | None = None
 
@@ -177,7 +175,6 @@ def session_timing(folder: Path) -> SessionTiming | None:
             f"{folder} does not have the refresh rate of its display: the session ended before its first trial did"
         )
     steps: list[Mapping[str, Any]] = [event for event in events if event["event"] == "step" and event.get("shown")]
-    start = steps[0]["shown"][0]["onset_ms"]
     return SessionTiming(
         name=str(info.get("session") or folder.name),
         displays=displays,
@@ -185,7 +182,7 @@ def session_timing(folder: Path) -> SessionTiming | None:
         by_screen=apparatus.get("frames_by") == "screen",
         measured_ms=measured_ms,
         keyboard=str(apparatus.get("keyboard") or ""),
-        presses=tuple(_presses(steps, start)),
+        presses=tuple(_presses(steps)),
         clock=tuple(_clock(steps)),
         jumps_ms=tuple(float(step["clock_jump_ms"]) for step in map(_notes_of, steps) if "clock_jump_ms" in step),
         differences=tuple((apparatus.get("display") or {}).get("differences", ())),
@@ -224,12 +221,12 @@ def _notes_of(step: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**(step.get("notes") or {}), **(step.get("happened") or {})}
 
 
-def _presses(steps: Iterable[Mapping[str, Any]], start: float) -> Iterable[TimedPress]:
+def _presses(steps: Iterable[Mapping[str, Any]]) -> Iterable[TimedPress]:
     for step in steps:
         if step.get("rt_ms") is not None:
             injected = _notes_of(step).get("injected_ms") or []
             nearest = min(injected, key=lambda ms: abs(ms - step["rt_ms"]), default=None)
-            yield TimedPress((step["shown"][0]["onset_ms"] - start) / 1000.0, float(step["rt_ms"]), nearest)
+            yield TimedPress(float(step["rt_ms"]), nearest)
 
 
 def _clock(steps: Sequence[Mapping[str, Any]]) -> Iterable[tuple[float, float]]:

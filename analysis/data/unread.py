@@ -143,15 +143,10 @@ def _shares(items: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
         n=("correct", "size"),
         n_unread=("unread", "sum"),
         all_wrong=("correct", "mean"),
-        if_guessed=("if_guessed", mean_if_known),
+        if_guessed=("if_guessed", lambda values: values.mean(skipna=False)),
     ).reset_index()
     table.insert(len(by) + 4, "unread", table["n_unread"] / table["n"])
     return table
-
-
-def mean_if_known(values: pd.Series) -> float:
-    """A mean that is unknown where one value is."""
-    return float(values.to_numpy(float).mean())
 
 
 def with_unread(table: pd.DataFrame, *, shares: bool = True) -> pd.DataFrame:

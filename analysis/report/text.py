@@ -220,11 +220,6 @@ def like_for_like(
         *(Remark(f"Session {facts.name} is a pilot.", warning=True) for facts in there if facts.pilot),
     ]
     notes += [*_protocols(there, names), *_contexts(there, names)]
-    software = sorted({facts.software for facts in there if facts.software})
-    if len(software) > 1:
-        notes.append(
-            Remark(f"The sessions were recorded with different versions of SpanLab ({listed(software)}).", warning=True)
-        )
     notes += [*(Remark(text, warning=ALL_CLASSES in text) for text in readouts), *_on_cells(cells), *_on_items(items)]
     if has_published:
         notes.append(

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pandas as pd
@@ -395,17 +396,17 @@ def _timing(facts: Sequence[SessionFacts]) -> list[str]:
 
 
 def _timing_in(where: str, facts: Sequence[SessionFacts], unknown: str) -> list[str]:
-    timed = [one.timing for one in facts if one.timing is not None]
-    shown = sum(one.displays for one in timed)
-    if not shown:
+    timings = [one.timing for one in facts if one.timing is not None]
+    displays = [display for one in timings for display in one.timed]
+    if not displays:
         return []
-    off, dropped = sum(one.off_by_a_frame for one in timed), sum(one.dropped for one in timed)
-    mean = sum(one.displays * (one.shown_ms - one.planned_ms) for one in timed) / shown
-    worst = max((one.worst_ms for one in timed), key=abs)
+    off, dropped = sum(display.off != 0 for display in displays), sum(one.dropped for one in timings)
+    errors = [display.shown_ms - display.planned_ms for display in displays]
+    mean, worst = fmean(errors), max(errors, key=abs)
     longer = "longer" if mean > 0 else "shorter"
     text = (
-        f"{where} {shown:,} displays with a planned duration were shown, on average {abs(mean):.1f} ms {longer} than"
-        " planned; "
+        f"{where} {len(displays):,} displays with a planned duration were shown, on average {abs(mean):.1f} ms"
+        f" {longer} than planned; "
         f"{off:,} were off by a frame or more, at most by {abs(worst):.1f} ms, and {plural(dropped, 'frame')} came"
         " late. These are times of the computer; "
     )

@@ -50,13 +50,6 @@ def reproduce(
             metavar="FOLDER",
         ),
     ] = None,
-    train: Annotated[
-        str | None,
-        typer.Option("--train", help="train this preset (or config) first, unless DIR has it", metavar="PRESET"),
-    ] = None,
-    steps: Annotated[
-        int | None, typer.Option("--steps", help="with --train: steps of training instead of the preset's", min=1)
-    ] = None,
     data: Annotated[
         PathLike | None, typer.Option("--data", help="folder of the sessions; DIR/data when not given", metavar="DIR")
     ] = None,
@@ -72,11 +65,6 @@ def reproduce(
     """
     from .pages.entries import Page, write_page
 
-    if steps is not None and train is None:
-        raise SpanLabError(
-            "says for how long a network is trained, and --train PRESET says which network; give both, or neither",
-            option="steps",
-        )
     if paper == "worm":
         from spanlab.agents.network import need_torch
 
@@ -88,8 +76,6 @@ def reproduce(
     named, place = words(agent), Path(output)
     in_folder = [] if networks is None else networks_in(Path(networks))
     agents = [*named, *in_folder] or ["network:laptop"]
-    if train is not None:
-        agents.append(_trained(train, steps, place / "networks"))
     sessions = Path(data or place / "data") / f"{many}-trials-seed-{seed}"
     folders, absent = _sessions(paper, agents, many, seed, sessions)
     command = [
@@ -103,20 +89,13 @@ def reproduce(
     command += ["--trials", str(trials)] * (trials is not None) + ["--seed", str(seed)] * (seed != 1)
     command += ["--data", str(data)] * (data is not None)
     command += ["--networks", str(networks)] * (networks is not None)
-    command += (["--train", train] if train else []) + (["--steps", str(steps)] if steps else [])
     facts = (
         f"{many} {'trials' if paper == 'worm' else 'blocks'} of each paradigm",
         f"seed {seed}",
         f"answerers at hand: {', '.join(agents)}",
     )
-    if paper == "worm":
-        from .pages.worm import entries as entries_of_worm
-
-        entries = entries_of_worm(folders, absent, _units(agents, seed, Path(data or place) / "units"))
-    else:
-        from .pages.nback import entries as entries_of_nback
-
-        entries = entries_of_nback(folders, absent)
+    units = (_units(agents, seed, Path(data or place) / "units"),) if paper == "worm" else ()
+    entries = found.entries(folders, absent, *units)
     page = Page(_TITLES[paper], found.LEAD, facts, " ".join(command), tuple(entries))
     path = write_page(page, place)
     return Result([str(path), page.counted()], files=[path])
@@ -169,26 +148,6 @@ def _units(agents: list[str], seed: int, out: Path) -> Units:
     ) as error:  # without scikit-learn, or for a network that was made without SpanLab, the rest of the page is made
         return Units("", str(error))
     return Units(names[networks.index(network)], "", folder / "figures")
-
-
-def _trained(preset: str, steps: int | None, folder: Path) -> str:
-    """The name of a network that was trained by a preset; trained now, or gone on with, where it is
-    not there."""
-    from spanlab.agents.network import need_torch
-    from spanlab.agents.network.training import changed, config_named
-
-    need_torch()
-    from spanlab.agents.network.training import train
-
-    config = config_named(preset)
-    if steps is not None:
-        config = changed(config, steps=steps, name=f"{config.name}-{steps}")
-    out = folder / config.name
-    if not (out / f"{config.name}.json").exists():
-        begun = (out / f"{config.name}.state.pt").exists()
-        command_line = f"spanlab train {Path(preset).name}" + (f" --steps {steps}" if steps is not None else "")
-        train(config, out, resume=begun, command=command_line)
-    return f"network:{out / f'{config.name}.pt'}"
 
 
 def _sessions(paper: Paper, agents: list[str], trials: int, seed: int, data: Path) -> tuple[list[Path], list[str]]:

@@ -11,6 +11,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
@@ -223,7 +224,7 @@ def _tables(data: SharedData, session: SharedSession) -> Iterator[_Table]:
     whole = _whole_answers(data, session, events)
 
     def renamed() -> Iterator[dict[str, Any]]:
-        for row in _chained(first, rows):
+        for row in chain([first], rows):
             yield {
                 **row,
                 "trial_type": row["phase"],
@@ -232,11 +233,6 @@ def _tables(data: SharedData, session: SharedSession) -> Iterator[_Table]:
             }
 
     yield _Table(session, 1, "beh", [*_BEH_COLUMNS, *names], renamed())
-
-
-def _chained(first: dict[str, Any], rest: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    yield first
-    yield from rest
 
 
 def _sittings(data: SharedData, session: SharedSession, events: Sequence[Event]) -> Iterator[_Table]:
@@ -255,7 +251,7 @@ def _sittings(data: SharedData, session: SharedSession, events: Sequence[Event])
         elif event["event"] == "trial_start":
             heads[event["trial"]] = {
                 "block": event["block"],
-                "trial": _number(event["trial"]),
+                "trial": int(event["trial"].removeprefix("p")),
                 "practice": event["practice"],
             }
         elif event["event"] in ("step", "trial_cut") and (
@@ -306,10 +302,6 @@ def _display(about: Mapping[str, Any], shown: ShownDisplay) -> dict[str, Any]:
         "onset": _seconds(shown["onset_ms"]),
         "duration": _seconds(shown["shown_ms"]),
     }
-
-
-def _number(trial: str) -> int:
-    return int(trial.removeprefix("p"))
 
 
 def _seconds(ms: Any) -> float | None:

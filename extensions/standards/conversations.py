@@ -161,13 +161,11 @@ def _in_words(
             f"NOTE {counted(left, 'session')} of machines {'is' if left == 1 else 'are'} left out; --machines writes"
             " them, too"
         )
-    whole = wanted
-    if not whole:
+    if not wanted:
         raise SpanLabError(
-            "nothing is left to write: "
-            + ("no session is that of a person (--machines writes those of machines)" if not wanted else "see above")
+            "nothing is left to write: no session is that of a person (--machines writes those of machines)"
         )
-    return data, whole
+    return data, wanted
 
 
 class Psych101(Format[Any, TextSharing]):

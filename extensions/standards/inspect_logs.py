@@ -71,8 +71,6 @@ class InspectLogs(Format[Any, Sharing]):
         need("inspect", "inspect_ai", "a log of inspect_ai")
         data = gather(sources, options, report, output)
         sessions = data.sessions
-        if not sessions:
-            raise SpanLabError("nothing is left to write: see above")
         if any(is_practice(key) for one in sessions for key in finished_trials(read_events(one.folder))):
             report.note("NOTE practice trials are left out: the samples of a log all count")
         samples = 0

@@ -251,7 +251,8 @@ def write_table(folder: Path, table: Table) -> None:
     """
     if (arrow := _arrow()) is not None:
         with replacing(folder / "responses.parquet", _HINT) as partial:
-            arrow.parquet.write_table(_in_arrow(table), partial)
+            # pyarrow takes a relative path with a colon for an address
+            arrow.parquet.write_table(_in_arrow(table), Path(partial).absolute())
     with replacing(folder / "responses.csv", _HINT) as partial:
         Path(partial).write_bytes(table.csv().encode("utf-8"))
 

@@ -26,7 +26,7 @@ from spanlab.analysis.nback.published import (
     variant_of,
 )
 from spanlab.analysis.nback.significance import above, exact_without_ties, kruskal_wallis, mann_whitney, signed_ranks
-from spanlab.extensions.replication.nback.published_sessions import import_results
+from spanlab.extensions.replication.nback.results import import_results
 from spanlab.sessions import read_responses
 
 KEY = ["variant", "model", "n"]

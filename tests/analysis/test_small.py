@@ -77,13 +77,13 @@ def test_people_with_other_trials_did_not_take_the_same() -> None:
     assert same is False
     assert (
         said
-        == "Not everybody took the same trials: net took 12 trials; participant took 8 trials each, 12 in all, 4 of"
-        " which all of these people took."
+        == "Not everybody took the same trials: net took 12 trials; participant took 8 trials each, 12 in all; 4 of"
+        " them were taken by everybody."
     )
     assert same_trials(score_table(mixed(one, person_of(table, "P2", 1))).items)[0] is True
     assert same_trials(score_table(mixed(one, two)).items)[0] is False
     apart = same_trials(score_table(mixed(one, two.assign(trial_id="x" + two["trial_id"].astype(str)))).items)
-    assert "16 in all, none of which" in apart[1]
+    assert "16 in all; none of them" in apart[1]
 
 
 def test_trials_of_two_versions_of_a_file_are_not_called_the_same() -> None:

@@ -15,8 +15,6 @@ import pytest
 from command_line import Run, complaint
 from session_tools import one_thread, spanlab
 
-from spanlab.core.errors import SpanLabError
-from spanlab.exchange.staging import all_or_none
 from spanlab.sessions import read_responses, read_session
 from spanlab.sessions.record.reader import find_sessions
 
@@ -137,18 +135,6 @@ def test_a_disk_that_is_read_only_is_read_and_never_written(tmp_path: Path, run:
         )
     finally:
         subprocess.run(["umount", disk], check=True)
-
-
-def test_a_name_that_is_taken_in_the_meantime_is_not_overwritten(tmp_path: Path) -> None:
-    def bring_two() -> None:
-        with all_or_none(tmp_path / "data") as making:
-            for name in ("one", "two"):
-                (making / name).mkdir()
-            (tmp_path / "data" / "two").mkdir()
-
-    with pytest.raises(SpanLabError, match="two has been made by another program in the meantime"):
-        bring_two()
-    assert [path.name for path in (tmp_path / "data").iterdir()] == ["two"]
 
 
 @pytest.mark.slow

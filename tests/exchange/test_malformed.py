@@ -4,7 +4,6 @@ number and key; and nothing half-imported stays behind."""
 from __future__ import annotations
 
 import copy
-import json
 import os
 import subprocess
 import sys
@@ -15,14 +14,12 @@ from typing import Any
 
 import pytest
 from command_line import Run, complaint
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from worm_trials import SETS, trials_of, write_folder
 
 from spanlab.core.errors import SpanLabError
-from spanlab.extensions.replication.worm import json_stream
 from spanlab.extensions.replication.worm.folder import import_worm
-from spanlab.extensions.replication.worm.json_stream import read_lists
 from spanlab.extensions.replication.worm.names import TRIALS
 from spanlab.paradigms import compile_trial
 from spanlab.paradigms.trials_file import TrialsFile
@@ -263,20 +260,20 @@ def test_a_split_without_a_good_trial_stops_the_import(tmp_path: Path) -> None:
 
 
 BROKEN = [
-    ("", "expected {"),
-    ("[]", "expected {"),
-    ("{", "Expecting value; character 2"),
-    ('{"train" 1', "expected :"),
-    ('{"train": {}}', "expected ["),
-    ('{"train": [], "train": []}', "expected the name of a list, each once"),
-    ('{"train": [1 2]}', "expected ,"),
+    ("", "Expecting value: line 1 column 1"),
+    ("[]", "expected the splits train, test, gen_test"),
+    ("{", "Expecting property name enclosed in double quotes"),
+    ('{"train" 1', "Expecting ':' delimiter"),
+    ('{"train": {}}', "expected the splits train, test, gen_test"),
+    ('{"train": [], "train": []}', "the key 'train' occurs twice"),
+    ('{"train": [1 2]}', "Expecting ',' delimiter"),
     ('{"train": [{"a": 1, "a": 2}]}', "the key 'a' occurs twice"),
     ('{"train": [{"a": NaN}]}', "NaN is not a number"),
-    ('{"train": [{"a": 1}', "expected ,"),
-    ('{"train": [{"a": ', "Expecting value; trial 0 of train, character 12"),
-    ('{"train": []} {}', "expected nothing more"),
+    ('{"train": [{"a": 1}', "Expecting ',' delimiter"),
+    ('{"train": [{"a": ', "Expecting value: line 1 column 18"),
+    ('{"train": []} {}', "Extra data"),
     ('{"train": [' + "[" * 100_000, "nested too deep"),
-    ('{"train": [{}, {}, x]}', "trial 2 of train"),
+    ('{"train": [{}, {}, x]}', "Expecting value: line 1 column 20"),
     ('{"dev": [{}]}', "expected the splits train, test, gen_test; found 'dev'"),
     ('{"train": [], "test": [], "gen_test": []}', "holds no trials"),
     (b'{"train": ["\xff"]}', "is not UTF-8 text"),
@@ -284,11 +281,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("content", "message"), BROKEN, ids=[message for _, message in BROKEN])
-@pytest.mark.parametrize("chunk", [1, 1 << 20])
-def test_files_that_are_no_lists_of_trials(
-    tmp_path: Path, content: str | bytes, message: str, chunk: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(json_stream, "_CHUNK", chunk)
+def test_files_that_are_no_lists_of_trials(tmp_path: Path, content: str | bytes, message: str) -> None:
     folder = tmp_path / "data" / SETS["vsr"].folder
     folder.mkdir(parents=True)
     (folder / TRIALS).write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -297,49 +290,6 @@ def test_files_that_are_no_lists_of_trials(
     assert str(folder / TRIALS) in str(told.value)
     assert message in str(told.value)
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
-
-
-VALUES = st.recursive(
-    st.one_of(
-        st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=5)
-    ),
-    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=3), inner, max_size=3)),
-    max_leaves=5,
-)
-
-
-@example({"a": [0.5]}, 1, None)
-@example({"a": [1e-07, -2.5e30]}, 9, None)
-@given(
-    st.dictionaries(st.text(max_size=4), st.lists(VALUES, max_size=4), max_size=4),
-    st.integers(1, 40),
-    st.sampled_from([None, 1]),
-)
-@pytest.mark.slow
-def test_lists_are_read_as_json_reads_them(content: dict[str, list[Any]], chunk: int, indent: int | None) -> None:
-    with tempfile.TemporaryDirectory() as temporary, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_stream, "_CHUNK", chunk)
-        path = Path(temporary) / "lists.json"
-        path.write_text(json.dumps(content, indent=indent), encoding="utf-8")
-        found: dict[str, list[Any]] = {}
-        for name, number, value in read_lists(path):
-            if number < 0:
-                found[name] = []
-            else:
-                assert number == len(found[name])
-                found[name].append(value)
-    assert found == content
-
-
-def test_an_object_without_an_end_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file of another kind is not read to its end."""
-    monkeypatch.setattr(json_stream, "_CHUNK", 100)
-    monkeypatch.setattr(json_stream, "_LONGEST", 1000)
-    (tmp_path / "x").write_text('{"train": ["' + "x" * 100_000, encoding="utf-8")
-    with pytest.raises(
-        SpanLabError, match="what begins here is not JSON, or longer than 1000 letters; trial 0 of train, character 12"
-    ):
-        list(read_lists(tmp_path / "x"))
 
 
 def test_nothing_is_overwritten(tmp_path: Path, run: Run) -> None:

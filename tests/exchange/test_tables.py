@@ -39,7 +39,7 @@ def answers(data: Data) -> pd.DataFrame:
 def test_a_table_of_psychopy_becomes_a_response_table(run: Run, tmp_path: Path) -> None:
     """R wrote NA in the columns of the loop that a row is not in."""
     psychopy(tmp_path)
-    options = ("--factors", "word,congruent", "--practice", "practice", "--chance", "0.5")
+    options = ("--factors", "word,congruent", "--practice", "practice", "--recipe", "chance:0.5")
     status, out, err = run("import", "table", "P01_stroop.csv", "-o", "a.csv", *options)
     assert (status, out) == (0, "a.csv: 5 answers (1 of practice) of 1 participant in 1 session\n")
     assert "is read as a table of PsychoPy: answers are the rows with a value in key_resp.corr." in err

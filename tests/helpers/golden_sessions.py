@@ -289,7 +289,9 @@ def machines(maker: Maker) -> None:
     maker.spanlab("import", "nback", "blocks", "-o", "trials", "--as", "nback_verbal")
     given = next((folder / "trials").iterdir()).name
     maker.spanlab(*replay, "--trials-from", f"trials/{given}", "--agent", "ideal", "--seed", "17", "--trials", "1")
-    maker.spanlab("import", "nback-results", "all_trials_verbal.json", "--data", "finished")
+    maker.spanlab("import", "nback-results", "all_trials_verbal.json", "-o", "published")
+    for session in (folder / "published").iterdir():
+        session.rename(folder / "finished" / session.name)
     states = ("--set", "list_length=2", "--trials", "6", "--seed", "27", "--states")
     maker.spanlab(*replay, "vsr", "--agent", "network:laptop", *states)
     half(folder, "ideal", "vsr", 21, 4, 2, ["list_length=2,3"])

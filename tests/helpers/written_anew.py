@@ -100,7 +100,7 @@ MACHINES: Mapping[str, tuple[str, ...]] = {
             "--states",
         ),
     ),
-    "nback_verbal-published-gpt-3-5-turbo-s1": ("import", "nback-results", "all_trials_verbal.json", "--data", "."),
+    "nback_verbal-published-gpt-3-5-turbo-s1": ("import", "nback-results", "all_trials_verbal.json", "-o", "published"),
 }
 #: with chat models
 CHATS: Mapping[str, tuple[str, ...]] = {
@@ -192,7 +192,7 @@ def main(folder: Path) -> None:
             )
             done = subprocess.run(words, cwd=work, env=environment, capture_output=True, text=True, check=False)
             print(done.stdout.strip() or done.stderr, flush=True)
-            keep(work / name, stored / name)
+            keep(next(work.rglob(name)), stored / name)
     commit = subprocess.run(
         ["git", "log", "-1", "--format=%H"],
         cwd=Path(__file__).resolve().parents[1],

@@ -27,7 +27,7 @@ from spanlab.exchange import (
 from spanlab.paradigms import Generator
 
 if TYPE_CHECKING:
-    from .published_sessions import ImportedResults
+    from .results import ImportedResults
 
 
 class _Reading(Options):
@@ -70,7 +70,7 @@ class NBackBlocks(Format[_Reading, _Writing]):
 
     @override
     def read(self, sources: Sequence[Path], output: Path, options: _Reading, report: Report) -> None:
-        from .sets import import_blocks
+        from .blocks import import_blocks
 
         (folder,) = sources
         for imported in import_blocks(
@@ -85,7 +85,7 @@ class NBackBlocks(Format[_Reading, _Writing]):
     def write(self, sources: Sequence[str], output: Path, options: _Writing, report: Report) -> None:
         from spanlab.paradigms import load_paradigm
 
-        from .sets import export_blocks
+        from .blocks import export_blocks
 
         (paradigm,) = sources
         levels = None if options.n is None else [_level(text.strip()) for text in options.n.split(",")]
@@ -117,7 +117,7 @@ class NBackResults(Format[_ReadingResults]):
 
     @override
     def read(self, sources: Sequence[Path], output: Path, options: _ReadingResults, report: Report) -> None:
-        from .published_sessions import import_results
+        from .results import import_results
 
         for imported in import_results(sources, output, options.model, options.paradigm, options.skip_malformed):
             _tell_results(imported, report)
@@ -188,9 +188,6 @@ def _tell_unlabelled(blocks: Iterable[tuple[str, tuple[int, ...]]], what: str, r
 
 
 def _tell_results(imported: ImportedResults, report: Report) -> None:
-    if not imported.new:
-        report.note(f"{imported.file} has been imported before: {imported.folder}")
-        return
     report.left_out(imported.left_out)
     for what, keys in (("never run", imported.never_run), ("not finished", imported.unfinished)):
         if keys:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal
@@ -85,7 +85,6 @@ class Page:
     facts : what it was made of, in short
     command : that makes it again
     entries : in the order of the page
-    notes : what holds for all of it
     """
 
     title: str
@@ -93,7 +92,6 @@ class Page:
     facts: tuple[str, ...]
     command: str
     entries: tuple[Entry, ...]
-    notes: tuple[str, ...] = field(default=())
 
     @property
     def results(self) -> list[Entry]:

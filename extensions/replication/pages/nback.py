@@ -27,7 +27,6 @@ from spanlab.analysis.nback import (
     printed_means,
     printed_tests,
     published_blocks,
-    published_results,
 )
 from spanlab.core import SpanLabError
 
@@ -56,8 +55,6 @@ _MEASURES = (
 )
 #: Of the other models, the one that the notebook of other models prints.
 OTHER_MODEL = "bloomz-7b"
-#: To how many digits the published values are kept.
-_DIGITS = 4
 _DRAWN = ("hit_rate", "false_alarm_rate", "accuracy", "dprime_abs")
 _FAMILY_SAID = {
     "verbal": "verbal N-back and its variants",
@@ -96,7 +93,6 @@ def entries(data: Sequence[Path], absent: Sequence[str]) -> list[Entry]:
         printed_tests_again(blocks),
         *_at_hand(data, absent),
         _asked_again(),
-        counted_twice(blocks),
     ]
 
 
@@ -159,37 +155,6 @@ def _why(blocks: pd.DataFrame, recounted: pd.DataFrame, notebook: str, n: int, p
         f"{reason}; in that way, ours are as printed"
         if list(found) == list(printed)
         else reason or "the reason is not known"
-    )
-
-
-def counted_twice(blocks: pd.DataFrame) -> Entry:
-    """Two counts from the same raw answers, which must agree: a check of the counting, and no
-    verdict on what was printed."""
-    ours, other = layout(blocks), published_results()
-    rows = []
-    by_row = {(row["variant"], row["model"], row["n"]): row for row in ours.to_dict("records")}
-    for row in other.to_dict("records"):
-        mine = by_row[row["variant"], row["model"], row["n"]]
-        texts, theirs, apart = [], [], []
-        for name, name_of_measure, digits in _MEASURES:
-            pairs = [(round(mine[f"{name}_{part}"], _DIGITS), row[f"{name}_{part}"]) for part in ("mean", "sem")]
-            texts.append(f"{pairs[0][0]:.{digits}f} ± {pairs[1][0]:.{digits}f}")
-            theirs.append(f"{pairs[0][1]:.{digits}f} ± {pairs[1][1]:.{digits}f}")
-            if any(abs(one - other) > 0.6 * 10**-_DIGITS for one, other in pairs):
-                apart.append(f"{name_of_measure} by {max(abs(a - b) for a, b in pairs):.2g}")
-        what = (str(row["variant"]), str(row["model"]), str(row["n"]))
-        rows.append(Row(what, " · ".join(texts), " · ".join(theirs), "differs" if apart else "same", ", ".join(apart)))
-    alike = sum(row.verdict == "same" for row in rows)
-    return Entry(
-        "counted",
-        "Counts of blocks: two countings of the raw answers agree",
-        verdict_of(rows)[0],
-        f"{alike} of {len(rows)} rows agree to the fourth digit. It says nothing about what was printed",
-        ("variant", "model", "N"),
-        tuple(rows),
-        caption="In each cell: hits % · false alarms % · accuracy % · d′ without its sign.",
-        source="recomputed from the published raw answers",
-        check=True,
     )
 
 

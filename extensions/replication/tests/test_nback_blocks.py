@@ -17,8 +17,8 @@ from nback_files import LETTERS, UNLABELLED, block_text, identity_block, write_b
 
 from spanlab.core.errors import SpanLabError
 from spanlab.exchange import trials_format
+from spanlab.extensions.replication.nback.blocks import export_blocks, import_blocks
 from spanlab.extensions.replication.nback.files import LineError, Lines, name_of, read_lines, set_named, write_lines
-from spanlab.extensions.replication.nback.sets import export_blocks, import_blocks
 from spanlab.paradigms import compile_trial, load_paradigm
 from spanlab.paradigms.trials_file import GivenTrial, TrialsFile
 

@@ -35,16 +35,16 @@ from nback_files import (
 )
 
 from spanlab.core.errors import SpanLabError
-from spanlab.extensions.replication.nback import published_sessions as module
-from spanlab.extensions.replication.nback.published_sessions import (
+from spanlab.extensions.replication.nback import results as module
+from spanlab.extensions.replication.nback.results import (
     NOISE,
     ShownGrid,
     ShownLetter,
     import_results,
     named,
+    read_results,
     read_stimulus,
 )
-from spanlab.extensions.replication.nback.results import read_results
 from spanlab.sessions import complete, find_sessions, read_responses, read_session
 
 
@@ -77,7 +77,7 @@ def counted(table: pd.DataFrame) -> dict[str, tuple[int, ...]]:
 def test_a_file_becomes_a_session_like_any_other(tmp_path: Path) -> None:
     results = letter_results()
     (imported,) = import_results([write_results(tmp_path / "all_trials_verbal.json", results)], tmp_path / "data")
-    assert (imported.new, imported.blocks, imported.trials, imported.prefilled) == (True, 6, 144, 0)
+    assert (imported.blocks, imported.trials, imported.prefilled) == (6, 144, 0)
     assert find_sessions([tmp_path / "data"]) == [imported.folder]
     assert complete(imported.folder)
     info = read_session(imported.folder)
@@ -206,7 +206,7 @@ def test_variants_show_what_was_sent_and_count_as_the_file_counts(tmp_path: Path
     file = write_results(tmp_path / f"all_trials_{'spatial_' if name.startswith('abs') else ''}{name}.json", results)
     (imported,) = import_results([file], tmp_path / "data")
     assert counted(table_of(imported.folder)) == {key: counts(block) for key, block in results.items()}
-    session = module.read_session(imported.folder)
+    session = read_session(imported.folder)
     for planned, (sent, _) in zip(session["plan"], stimuli.values(), strict=True):
         draws = planned["draws"]
         if name == "verbal_noise":
@@ -226,7 +226,7 @@ def test_variants_show_what_was_sent_and_count_as_the_file_counts(tmp_path: Path
 
 def test_unlabelled_matches_are_told(tmp_path: Path, run: Run) -> None:
     write_results(tmp_path / "all_trials_verbal.json", {"1back_7": answered(list(UNLABELLED[0]), UNLABELLED[1], 1)})
-    status, _, err = run("import", "nback-results", "all_trials_verbal.json", "--data", "data")
+    status, _, err = run("import", "nback-results", "all_trials_verbal.json", "-o", "data")
     assert status == 0
     assert "NOTE all_trials_verbal.json 1back, block 7: trial 2 matches, and its label says that it does not" in err
     assert "NOTE 1 unlabelled match in all" in err
@@ -244,29 +244,22 @@ def test_sets_of_files_appear_together_and_once(tmp_path: Path, run: Run) -> Non
     )
     assert "all_trials_verbal_gpt-5.json 2back_0 > trial 4: target: expected m or -; found 'x'" in told
     assert not (tmp_path / "data").exists()
-    assert (
-        run("import", "nback-results", "all_trials_verbal.json", "all_trials_verbal_gpt-4.json", "-o", "data")[0] == 0
-    )
-    assert len(find_sessions([tmp_path / "data"])) == 2
-    status, out, err = run(
-        "import",
-        "nback-results",
-        "all_trials_verbal_gpt-4.json",
-        "all_trials_verbal_gpt-5.json",
-        "-o",
-        "data",
-        "--skip-malformed",
-    )
+    three = ("all_trials_verbal.json", "all_trials_verbal_gpt-4.json", "all_trials_verbal_gpt-5.json")
+    status, out, err = run("import", "nback-results", *three, "-o", "data", "--skip-malformed")
     assert status == 0
-    assert "all_trials_verbal_gpt-4.json has been imported before: data/nback_verbal-published-gpt-4-s1" in err
     assert "left out: all_trials_verbal_gpt-5.json 2back_0 > trial 4" in err
-    assert out == "data/nback_verbal-published-gpt-5-s1: nback_verbal by gpt-5, 2 blocks, 48 answers\n"
-    # other results of the same model are another session
-    write_results(tmp_path / "all_trials_verbal_gpt-4.json", letter_results(2))
-    assert (
-        "data/nback_verbal-published-gpt-4-s1-2: "
-        in run("import", "nback-results", "all_trials_verbal_gpt-4.json", "-o", "data")[1]
+    assert "data/nback_verbal-published-gpt-5-s1: nback_verbal by gpt-5, 2 blocks, 48 answers\n" in out
+    assert len(find_sessions([tmp_path / "data"])) == 3
+    assert "data exists; name a new folder" in complaint(
+        *run("import", "nback-results", "all_trials_verbal.json", "-o", "data")
     )
+    # two files of one model are two sessions
+    (tmp_path / "other").mkdir()
+    write_results(tmp_path / "other" / "all_trials_verbal.json", letter_results(2))
+    status, out, _ = run(
+        "import", "nback-results", "all_trials_verbal.json", "other/all_trials_verbal.json", "-o", "both"
+    )
+    assert (status, out.count("\n"), "both/nback_verbal-published-gpt-3-5-turbo-s1-2: " in out) == (0, 2, True)
 
 
 def test_a_finished_session_stays_as_it_is_and_gives_its_answers_again(tmp_path: Path, run: Run) -> None:
@@ -463,7 +456,7 @@ def test_files_that_hold_no_results(tmp_path: Path, text: str | bytes, said: str
             "all_trials_verbal_x.json cannot be read: No such file or directory",
         ),
         ("import nback-results folder -o data --as nback_verbal --model x", "folder cannot be read: Is a directory"),
-        ("import nback-results all_trials_verbal.json -o file", "cannot write sessions to file"),
+        ("import nback-results all_trials_verbal.json -o file", "file exists; name a new folder"),
         ("import nback-results all_trials_verbal.json -o data --as vsr", "1back_0: vsr is not an N-back paradigm"),
         (
             "import nback-results all_trials_verbal.json -o data --as nback_verbal_noise",
@@ -549,7 +542,7 @@ def test_stimuli_that_were_never_sent(text: str, said: str) -> None:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from spanlab.extensions.replication.nback import published_sessions as module
+from spanlab.extensions.replication.nback import results as module
 class Dying(module.Published):
     begun = 0
     def start(self, trial):
@@ -570,9 +563,7 @@ def test_an_import_that_is_killed_leaves_no_session(tmp_path: Path) -> None:
         [sys.executable, "-c", KILLED, str(file), str(data)], check=False, env=os.environ.copy(), timeout=HANGS_S
     )
     assert killed.returncode == -signal.SIGKILL
-    assert all(left.name.startswith(".") for left in data.iterdir())
-    with pytest.raises(SpanLabError, match="there is no session here"):
-        find_sessions([data])
+    assert not data.exists()
     (imported,) = import_results([file], data)
     assert [path.name for path in data.iterdir()] == [imported.folder.name]
     assert imported.trials == 144

@@ -75,10 +75,6 @@ class Fields:
         value = self.any(key)
         return wholes(value, length, self._at(key))
 
-    def number(self, key: str) -> float:
-        """Any number."""
-        return self._checked((key,), is_number, "a number")
-
     def word(self, key: str, of: Mapping[Any, T]) -> T:
         """The meaning of a value that must be one of some words (or numbers, or null)."""
         value = self.any(key)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from pathlib import Path
 from typing import Any, get_args
 
-from spanlab.core import Problem, SpanLabError
+from spanlab.core import STRICT_JSON, Problem, SpanLabError
 from spanlab.exchange import ImportedSet, TrialSet, import_sets
 from spanlab.paradigms import (
     MAX_MASTER_SEED,
@@ -25,7 +23,6 @@ from spanlab.paradigms import (
 from spanlab.paradigms.language import show
 
 from .fields import Fields, MalformedError
-from .json_stream import read_lists
 from .names import DATA_SETS, ORIGIN, SPLITS, TRIALS, DataSet, trial_name
 from .registry import task_of
 from .task import Reading, WormTask
@@ -136,6 +133,23 @@ def _origin(path: Path) -> dict[str, Any]:
     return origin
 
 
+def _lists(path: Path) -> dict[str, list[Any]]:
+    """The trials of each split."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"), **STRICT_JSON)
+    except UnicodeDecodeError:
+        raise SpanLabError(f"{path} is not UTF-8 text") from None
+    except OSError as error:
+        raise SpanLabError(f"{path} cannot be read: {error.strerror or error}") from None
+    except RecursionError:
+        raise SpanLabError(f"{path} is not JSON of lists of trials (nested too deep)") from None
+    except ValueError as error:
+        raise SpanLabError(f"{path} is not JSON of lists of trials ({error})") from None
+    if not isinstance(content, dict) or not all(isinstance(trials, list) for trials in content.values()):
+        raise SpanLabError(f"{path} is not JSON of lists of trials: expected the splits {', '.join(SPLITS)}")
+    return content
+
+
 class _DataSetFile:
     """The trials of one data set, as they are read."""
 
@@ -149,36 +163,32 @@ class _DataSetFile:
 
     def sets(self) -> Iterator[WormSet]:
         """One for each split that has trials; each is to be gone through before the next."""
-        with closing(read_lists(self._path)) as objects:
-            for split, group in groupby(objects, key=lambda entry: entry[0]):
-                if split not in SPLITS:
-                    raise SpanLabError(f"{self._path}: expected the splits {', '.join(SPLITS)}; found {show(split)}")
-                source: dict[str, Any] = {"benchmark": "WorM", "data_set": self._data_set.folder, "split": split}
-                if self._origin:
-                    source["written_by_spanlab"] = self._origin
-                notes: Counter[str] = Counter()
-                trials = self._trials(
-                    split, ((number, data) for _, number, data in group if number >= 0), source, notes
-                )
-                yield WormSet(
-                    self._paradigm,
-                    trials,
-                    self._generator,
-                    source,
-                    f"{self._data_set.stem}.{split}",
-                    self._data_set,
-                    split,
-                    notes,
-                )
+        for split, objects in _lists(self._path).items():
+            if split not in SPLITS:
+                raise SpanLabError(f"{self._path}: expected the splits {', '.join(SPLITS)}; found {show(split)}")
+            source: dict[str, Any] = {"benchmark": "WorM", "data_set": self._data_set.folder, "split": split}
+            if self._origin:
+                source["written_by_spanlab"] = self._origin
+            notes: Counter[str] = Counter()
+            yield WormSet(
+                self._paradigm,
+                self._trials(split, objects, source, notes),
+                self._generator,
+                source,
+                f"{self._data_set.stem}.{split}",
+                self._data_set,
+                split,
+                notes,
+            )
         if not self._seen:
             raise SpanLabError(f"{self._path} holds no trials")
 
     def _trials(
-        self, split: str, objects: Iterable[tuple[int, Any]], source: dict[str, Any], notes: Counter[str]
+        self, split: str, objects: Sequence[Any], source: dict[str, Any], notes: Counter[str]
     ) -> Iterator[GivenTrial | Problem]:
         names: set[str] = set()
         skipped, first = 0, None
-        for number, data in objects:
+        for number, data in enumerate(objects):
             self._seen += 1
             reading = Reading(self._seed, trial_name(split, number))
             try:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from .bars import ChangeDetection
 from .names import DataSet
-from .patterns import ItemRecognition, SerialRecall, SerialRecognition
 from .span import ComplexSpan
-from .spatial import Coordination, FreeRecall, Integration, Updating
-from .switching import TaskSwitching
+from .spatial import Coordination, FreeRecall, Integration, TaskSwitching, Updating
 from .task import WormTask
+from .visual import ChangeDetection, ItemRecognition, SerialRecall, SerialRecognition
 
 _TASKS: dict[str, type[WormTask]] = {
     task.paradigm: task

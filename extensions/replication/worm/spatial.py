@@ -1,4 +1,4 @@
-"""WorM's spatial tasks: free recall, coordination, integration, updating."""
+"""WorM's spatial tasks: task switching, free recall, coordination, integration, updating."""
 
 from __future__ import annotations
 
@@ -11,6 +11,58 @@ from spanlab.stimuli import FROM_TO, STEPS, STIMULI, Stimulus
 from .fields import Fields, MalformedError, as_numbered, members, numbered, one_of, wholes
 from .names import SILENT_PROBE, frame_names
 from .task import Draws, Json, Levels, Reading, WormTask
+
+_LENGTH = 20
+#: label of a cue
+_CUE = 2
+_RULES = {"Up_Down": "up_down", "Left_Right": "left_right"}
+_RULE_NAMES = {task: name for name, task in _RULES.items()}
+
+
+class TaskSwitching(WormTask):
+    """Spatial task switching."""
+
+    paradigm = "sts"
+    keys: ClassVar = {"sequence": "task_gt"}
+
+    def read(self, trial: Fields, reading: Reading) -> tuple[Levels, Draws]:
+        trial.equal("trial_length", _LENGTH)
+        trial.equal("variant", "Cued")
+        tasks, labels = trial.list("task_gt", _LENGTH), trial.wholes("gt", _LENGTH)
+        markers = Fields(trial.any("marker_location"), "marker_location")
+        words = {name: (task, False) for name, task in _RULES.items()} | {
+            f"Cue_{name}": (task, True) for name, task in _RULES.items()
+        }
+        sequence = []
+        for step, (name, label) in enumerate(zip(tasks, labels, strict=True)):
+            task, cue = one_of(name, words, f"task_gt > {step}")
+            if cue:
+                one_of(label, {_CUE: None}, f"gt > {step}")
+                sequence.append({"task": task, "cue": True, "marker": None, "answer": None})
+                continue
+            marker = one_of(markers.any(str(step)), dict(enumerate(range(4))), f"marker_location > {step}")
+            expected = marker // 2 if task == "up_down" else marker % 2
+            one_of(label, {expected: None}, f"gt > {step}")
+            sequence.append({"task": task, "cue": False, "marker": marker, "answer": label})
+        for key in markers.unknown():
+            raise markers.wrong(key, "there is no marker at this step")
+        return {}, {"sequence": sequence}
+
+    def write(self, levels: Levels, draws: Draws) -> Json:
+        sequence: list[dict[str, Any]] = draws["sequence"]
+        return {
+            "trial_length": _LENGTH,
+            "variant": "Cued",
+            "marker_location": {str(step): entry["marker"] for step, entry in enumerate(sequence) if not entry["cue"]},
+            "task_gt": [f"{'Cue_' if entry['cue'] else ''}{_RULE_NAMES[entry['task']]}" for entry in sequence],
+            "gt": [_CUE if entry["cue"] else entry["answer"] for entry in sequence],
+        }
+
+    def files(self, name: str, trial: Json) -> Json:
+        return {"stim_fnames": frame_names(name, "trial", _LENGTH)}
+
+    def steps(self, trial: Json) -> list[str]:
+        return [*trial["stim_fnames"]]
 
 
 class FreeRecall(WormTask):

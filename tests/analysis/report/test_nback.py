@@ -24,7 +24,7 @@ from spanlab.analysis.nback.published import published_results
 from spanlab.analysis.report import folder as report_folder
 from spanlab.analysis.report.nback import nback_results
 from spanlab.analysis.report.page import Options, compare
-from spanlab.extensions.replication.nback.published_sessions import import_results
+from spanlab.extensions.replication.nback.results import import_results
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request, Runner, begin

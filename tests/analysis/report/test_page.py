@@ -178,8 +178,8 @@ def test_different_trials_are_called_different(data: Path, tmp_path: Path) -> No
     ).run()
     text = read(compare([sessions], tmp_path / "out", PLAIN)).text
     assert (
-        "Not everybody took the same trials: chance (guessing) took 16 trials; ideal (simulated) took 8 trials, none of"
-        " them among those." in text
+        "Not everybody took the same trials: chance (guessing) took 16 trials; ideal (simulated) took 8 trials; none of"
+        " them were taken by everybody." in text
     )
     assert "exactly the same" not in text
 
@@ -230,8 +230,8 @@ def test_several_people_become_one_answerer(data: Path, tmp_path: Path) -> None:
     events.write_bytes(events.read_bytes()[:-3000])
     said = read(compare([tmp_path / "data"], tmp_path / "again", PLAIN)).text
     assert re.search(
-        r"Not everybody took the same trials: People \(n = 3\) took (1\d) to 16 trials each, 16 in all, \1 of which all"
-        r" of these people took\.",
+        r"Not everybody took the same trials: People \(n = 3\) took (1\d) to 16 trials each, 16 in all; \1 of them"
+        r" were taken by everybody\.",
         said,
     )
 
