@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from typing_extensions import Unpack
@@ -18,6 +18,7 @@ from .declared import PathLike, Result, Words, public, words
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..analysis.stats.factorial import Anova
     from ..analysis.stats.mixed_model import Mixed
 
 #: Kinds with more contrasts than these are in the files only.
@@ -56,16 +57,30 @@ def stats(
     data: DataArgument,
     *,
     by: Annotated[
-        str | None,
+        Words,
         typer.Option(
             "--by",
             help=(
                 "column of conditions, such as list_length, or a factor; 'none' for none; chosen automatically by"
-                " default"
+                " default; of several, an analysis of variance"
             ),
             metavar="COLUMN",
+            show_default=False,
         ),
-    ] = None,
+    ] = (),
+    between: Annotated[
+        Words,
+        typer.Option(
+            "--between",
+            help="column of groups of people, for an analysis of variance; may be repeated",
+            metavar="COLUMN",
+            show_default=False,
+        ),
+    ] = (),
+    measure: Annotated[
+        Literal["accuracy", "median rt", "log rt"],
+        typer.Option("--measure", help="what is analysed in an analysis of variance"),
+    ] = "accuracy",
     paradigm: Annotated[
         Words,
         typer.Option("--paradigm", help="only this paradigm; may be repeated", metavar="NAME", show_default=False),
@@ -110,6 +125,7 @@ def stats(
     from ..analysis.data.unread import unread_shares
     from ..analysis.inference import against_guessing, among_all, guessing_table, sizes_of_families
     from ..analysis.stats.equivalence import read_margins
+    from ..analysis.stats.factorial import factorial
     from ..analysis.stats.likeness import likeness
     from ..analysis.stats.mixed_contrasts import contrasts, terms
     from ..analysis.stats.mixed_model import mixed_model
@@ -139,17 +155,27 @@ def stats(
         return found
     if scored.notes:
         found.lines += ["All paradigms together", *(f"  {note}" for note in scored.notes), ""]
+    conditions, groups = words(by), words(between)
+    if groups or len(conditions) > 1:
+        for name in words(paradigm) or there:
+            result = factorial(scored.parts[name], conditions, groups, measure)
+            found.tables[f"anova_{name}"] = result.table
+            found.lines += _factorial(result, name, measure)
+        if output is not None:
+            found.files = _write(found.tables, Path(output))
+        return found
+    column = conditions[0] if conditions else None
     guessed = {name: against_guessing(scored.parts[name]) for name in words(paradigm) or there}
     sizes = sizes_of_families(one.claim for part in guessed.values() for one in part if not one.chosen)
     for name in guessed:
-        model = mixed_model(scored, name, "" if by == "none" else by)
+        model = mixed_model(scored, name, "" if column == "none" else column)
         results = {
             "terms": terms(model),
             "contrasts": contrasts(model),
             "guessing": guessing_table(among_all(guessed[name], sizes), scored.parts[name]),
             "random": model.random(),
         }
-        sensitivity = sensitivity_model(scored, name, "" if by == "none" else by)
+        sensitivity = sensitivity_model(scored, name, "" if column == "none" else column)
         results["sensitivity"], results["reliability"] = (
             sensitivity_contrasts(sensitivity),
             reliability(scored.parts[name]),
@@ -179,6 +205,14 @@ def stats(
         found.files = _write(found.tables, Path(output))
         found.lines += map(str, found.files)
     return found
+
+
+def _factorial(result: Anova, name: str, measure: str) -> Iterator[str]:
+    """An analysis of variance as a table."""
+    left = f"; {result.left_out} without an answer in some condition are left out" if result.left_out else ""
+    yield f"{name}: analysis of variance of {measure}, {result.people} people{left}\n"
+    yield from frame_lines(result.table)
+    yield ""
 
 
 def _shown(name: str, model: Mixed, results: dict[str, pd.DataFrame], notes: list[str]) -> Iterator[str]:

@@ -5,5 +5,9 @@ from .confidence import ROC_METHOD as ROC_METHOD
 from .groups import GROUP as GROUP
 from .groups import GROUP_METHOD as GROUP_METHOD
 from .reaction_times import timed_questions as timed_questions
+from .recall import answer_places as answer_places
+from .recall import first_recalls as first_recalls
+from .recall import lags as lags
+from .recall import transpositions as transpositions
 from .registry import EFFECTS as EFFECTS
 from .transforms import in_order as in_order

@@ -87,6 +87,15 @@ def _as_text(column: pd.Series) -> np.ndarray:
     )
 
 
+def answer_places(scored: Scored) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Whole lists of serial recall in their order: the number of each item's trial, its position, and
+    the position that its answer belongs to (0: none)."""
+    items, number, _, given = _serial(scored)
+    place = items["serial_position"].to_numpy(int)
+    order = np.lexsort([place, number])
+    return number[order], place[order], given[order]
+
+
 def transpositions(scored: Scored) -> Scored:
     """For every item and every distance at which the list has other items: how often one of these
     was answered instead, for each of them (``distance``)."""

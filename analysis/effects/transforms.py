@@ -24,6 +24,7 @@ TRIAL = (
     "practice",
     "trial",
     "trial_id",
+    "row_trial",
     "step",
     "ask",
 )

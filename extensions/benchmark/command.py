@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from spanlab.api import PathLike, Result, Words, public, table_lines, tabled, watcher, words
-from spanlab.core import SpanLabError
+from spanlab.core import SpanLabError, write_json
 from spanlab.paradigms import digest
 from spanlab.sessions.record import read_events, read_session, read_table, response_rows
 
@@ -145,7 +145,9 @@ def benchmark(
     ] = None,
     suite: Annotated[
         PathLike | None,
-        typer.Option("--suite", help="a suite of your own, in place of the one that ships", metavar="FILE"),
+        typer.Option(
+            "--suite", help="findings, or a suite of your own, in place of the one that ships", metavar="FILE"
+        ),
     ] = None,
     price: Annotated[
         str | None,
@@ -178,6 +180,7 @@ def benchmark(
     """
     from .card import card_of
     from .drawing import write_card
+    from .findings import SHIPPED, compared, read_findings
     from .running import Plan, agent_at
     from .suite import read_suite
 
@@ -186,7 +189,10 @@ def benchmark(
         raise SpanLabError("shows several cards, --verify computes one again: give one of them", option="compare")
     if compare:
         return _compare(named, place)
-    chosen = read_suite(None if suite is None else Path(suite))
+    if suite is not None and str(suite) == SHIPPED:
+        chosen: Any = read_findings()
+    else:
+        chosen = read_suite(None if suite is None else Path(suite))
     own = None if people is None else Path(people)
     if verify:
         return _verify(named, chosen, own)
@@ -201,11 +207,34 @@ def benchmark(
         found.lines.append("nothing has been asked yet; add --go to begin")
         return found
     plan.run(max_cost)
+    if str(suite) == SHIPPED:
+        return _findings(compared(chosen, sessions), found, place or sessions)
     card = card_of(chosen, sessions, own, plan.refused, accept_unread)
     found.tables = {"effects": card["effects"]}
     found.files = [Path(file) for file in write_card(card, place or sessions)]
     found.lines += [*shown(card), *map(str, found.files)]
     return found
+
+
+def _findings(rows: list[dict[str, Any]], found: Result, folder: Path) -> Result:
+    """The findings as a table, and as a file."""
+    cells = [
+        (row["finding"], *(_said(row[who]) for who in ("people", "agent")), f"{row['margin']:g}", row["verdict"])
+        for row in rows
+    ]
+    file = folder / "findings.json"
+    write_json(file, {"findings": rows})
+    found.tables, found.files = {"findings": rows}, [file]
+    found.lines += [*table_lines(("finding", "people", "agent", "margin", "verdict"), cells), str(file)]
+    return found
+
+
+def _said(value: dict[str, float] | None) -> str:
+    if value is None:
+        return ""
+    digits = 0 if abs(value["mean"]) >= 10 else 2
+    mean, low, high = (f"{value[name]:.{digits}f}" for name in ("mean", "low", "high"))
+    return f"{mean} [{low}, {high}]"
 
 
 def _cost(plan: Any, suite: Any) -> str:

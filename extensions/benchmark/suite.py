@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -95,7 +95,10 @@ class Suite(_Strict):
         return [name for part in self.parts.values() for name in part.paradigms]
 
 
-def read_suite(path: Path | None = None) -> Suite:
+S = TypeVar("S", bound="Suite")
+
+
+def read_suite(path: Path | None = None, kind: type[S] = Suite) -> S:  # pyright: ignore[reportArgumentType]
     """Return a suite: the one that ships, or that of a file.
 
     Raises
@@ -105,8 +108,8 @@ def read_suite(path: Path | None = None) -> Suite:
     """
     path = path or Path(str(files(__package__ or "").joinpath("suites", f"{SHIPPED}.yaml")))
     document = read(path)
-    suite, problems = validated(Suite, document.data)
-    if problems or not isinstance(suite, Suite):
+    suite, problems = validated(kind, document.data)
+    if problems or not isinstance(suite, kind):
         raise SpanLabError("\n".join(str(document.problem(place, message)) for place, message in problems))
     missing = [effect.name for effect in suite.effects if effect.paradigm not in suite.paradigms]
     if missing:

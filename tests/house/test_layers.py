@@ -56,7 +56,7 @@ EXTENSIONS: dict[str, set[str]] = {
 #: names that a room gives to extensions through its door
 MOST_AT_A_DOOR = 20
 #: Doors that are wider, and what they have: none of these grows.
-WIDE_DOORS = {"api": 25, "exchange": 21, "core": 23, "paradigms": 31, "sessions": 34, "sessions.studies": 37}
+WIDE_DOORS = {"api": 25, "core": 23, "paradigms": 31, "sessions": 34, "sessions.studies": 37}
 
 
 @dataclass(frozen=True)

@@ -298,4 +298,6 @@ def test_d_prime_of_people_without_an_error_says_what_it_rests_on() -> None:
 
 def test_a_second_by_never_replaces_the_first_without_a_word(run: Run, tmp_path: Path) -> None:
     changes().to_csv(tmp_path / "t.csv", index=False)
-    assert "--by is given 2 times" in complaint(*run("stats", "t.csv", "--by", "set_size", "--by", "trial"))
+    told = complaint(*run("stats", "t.csv", "--by", "set_size", "--by", "block"))
+    assert "no analysis of variance: memo has no column 'block'" in told
+    assert "--by is given 2 times" in complaint(*run("methods", "t.csv", "--by", "set_size", "--by", "trial"))

@@ -1,0 +1,136 @@
+"""The field's findings as a benchmark: planted effects are found, in both directions, and observers
+differ where they must."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import Run
+
+from spanlab.analysis.data import Scored, score_table
+from spanlab.extensions.benchmark import findings
+from spanlab.extensions.benchmark.findings import (
+    MEASURES,
+    PARTS,
+    Interval,
+    interval,
+    parts_of,
+    read_findings,
+    values_of,
+    verdict,
+)
+from spanlab.human_data import of_persons
+
+SUITE = read_findings()
+BY_NAME = {one.finding: one for one in SUITE.findings}
+
+
+def scored(**columns: object) -> Scored:
+    table = pd.DataFrame({"agent": "a", "agent_kind": "participant", "participant": "p", "paradigm": "x", **columns})
+    return score_table(table)
+
+
+def serial(answers: list[list[int]]) -> Scored:
+    """Lists in serial recall, whose answers are positions."""
+    rows = [
+        {"trial": trial, "serial_position": at, "ask": at, "correct_answer": at, "answer": given}
+        for trial, given_list in enumerate(answers, 1)
+        for at, given in enumerate(given_list, 1)
+    ]
+    table = pd.DataFrame(rows)
+    return scored(
+        **table, list_length=len(answers[0]), correct=table["answer"] == table["correct_answer"], outcome="answered"
+    )
+
+
+def test_each_finding_has_people_who_show_it() -> None:
+    table = of_persons("findings")
+    assert {*table["finding"]} == {*BY_NAME}
+    for one in SUITE.findings:
+        people = interval([*table.loc[table["finding"] == one.finding, "value"]])
+        assert people is not None
+        assert people.low > 0, one.finding
+        assert one.measure in MEASURES
+
+
+def test_a_difference_between_conditions_is_signed() -> None:
+    size, right = [1, 1, 1, 1, 4, 4, 4, 4], [1, 1, 1, 0, 1, 0, 0, 0]
+    easy = scored(trial=range(8), set_size=size, correct=right, rt_ms=[500.0] * 4 + [800.0] * 4)
+    assert findings.fall(easy, "set_size") == pytest.approx(0.5)
+    assert findings.slowing(easy, "set_size") == pytest.approx(100.0)
+    hard = scored(trial=range(8), set_size=size, correct=right[::-1], error=[10.0] * 4 + [40.0] * 4)
+    assert findings.fall(hard, "set_size") == pytest.approx(-0.5)
+    assert findings.widening(hard, "set_size") == pytest.approx(30.0)
+
+
+def test_positions_places_and_their_order() -> None:
+    swapped = serial([[1, 3, 2, 4, 5, 6]] * 3)
+    assert findings.primacy(swapped, "") == pytest.approx(0.5)
+    assert findings.recency(swapped, "") == pytest.approx(0.0)
+    assert findings.locality(swapped, "") > 0
+    assert findings.locality(serial([[6, 2, 3, 4, 5, 1]] * 3), "") < 0
+    assert findings.fill_in(swapped, "") == 1.0, "after 3, 2 comes next"
+    assert findings.fill_in(serial([[1, 3, 4, 5, 6, 2]] * 3), "") == -1.0, "after 3, the list goes on"
+    assert np.isnan(findings.fill_in(serial([[1, 2, 3, 4, 5, 6]] * 3), ""))
+
+
+def free(orders: list[list[int]], length: int = 6, **more: object) -> Scored:
+    """Lists in free recall, in which these positions were recalled in this order."""
+    rows = [
+        {"serial_position": at, "output_position": order.index(at) + 1 if at in order else None, "correct": at in order}
+        for order in orders
+        for at in range(1, length + 1)
+    ]
+    number = np.repeat(np.arange(len(orders)), length)
+    known = dict.fromkeys(more.get("known", ()), number)  # type: ignore[attr-defined]
+    return scored(**pd.DataFrame(rows), list_length=length, chance=0.1, **known)
+
+
+@pytest.mark.parametrize("known", [("trial",), ()])
+def test_lists_without_a_trial_number_are_lists_of_their_own(known: tuple[str, ...]) -> None:
+    """Each list of a table without trial numbers has a first recall and transitions of its own."""
+    forward = free([[1, 2, 3, 4], [6, 5, 4]] * 4, known=known)
+    assert findings.first_recall(forward, "") == pytest.approx(0.5)
+    assert findings.contiguity(forward, "") > 0.3
+    leaping = free([[3, 6, 1, 4], [4, 1, 5, 2]] * 4, known=known)
+    assert findings.first_recall(leaping, "") < 0
+    assert findings.contiguity(leaping, "") < 0
+
+
+def test_verdicts_go_both_ways_and_need_the_margin() -> None:
+    people = Interval(-0.2, -0.3, -0.1, 20)
+    assert verdict(people, Interval(-0.1, -0.15, -0.05, 10), 0.03) == "same direction"
+    assert verdict(people, Interval(0.1, 0.05, 0.15, 10), 0.03) == "opposite"
+    assert verdict(people, Interval(-0.1, -0.15, -0.02, 10), 0.03) == "not resolved"
+    assert verdict(people, None, 0.03) == "not resolved"
+
+
+def test_parts_have_all_conditions_and_give_an_interval() -> None:
+    size = [2, 6] * 100
+    part = scored(trial=range(200), set_size=size, correct=[int(s == 2 or n % 4 < 2) for n, s in enumerate(size)])
+    unit = parts_of(part.items, "set_size")
+    assert {*unit} == {*range(PARTS)}
+    assert all(part.items.loc[unit == one, "set_size"].nunique() == 2 for one in range(PARTS))
+    values = values_of(BY_NAME["set size"], part, unit, "set_size")
+    found = interval([*values.values()])
+    assert found is not None
+    assert found.mean == pytest.approx(0.5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("agent", "same"),
+    [("ideal", set()), ("chance", set()), ("capacity:2", {"set size", "set size in updating", "error distributions"})],
+)
+def test_observers_differ_where_they_must(tmp_path: Path, run: Run, agent: str, same: set[str]) -> None:
+    status, out, err = run("benchmark", agent, "--suite", "findings", "--data", "found")
+    assert status == 0, err
+    rows = json.loads((tmp_path / "found" / "findings.json").read_text(encoding="utf-8"))["findings"]
+    assert {row["finding"] for row in rows if row["verdict"] == "same direction"} >= same
+    assert not [row["finding"] for row in rows if row["verdict"] == "opposite"]
+    if not same:
+        assert "same direction" not in out
