@@ -3,6 +3,7 @@
 # make setup       only the set-up                                     make test-servers     tiny chat models (compiles, the first time)
 # make style       only style and types                                make lint             the same, and types for Windows and macOS
 # make bench       speed, measured here                                make docs             the site, build/site/index.html, from documents and code
+# make measure     coverage and size of intervals and tests, anew (hours); ARGS=.1: a tenth of the samples
 # make clean       remove what these made, except data
 # Every target sets up what it needs; a second run starts at once.
 
@@ -10,7 +11,7 @@
 PYTEST_WORKERS ?= 3
 ARGS ?=
 
-.PHONY: help setup demo lint style test test-all test-servers docs bench clean
+.PHONY: help setup demo lint style test test-all test-servers docs bench measure clean
 
 help:
 	@sed -n '1,/^$$/s/^# //p' Makefile
@@ -66,6 +67,12 @@ docs: setup
 
 bench: setup
 	@.venv/bin/python benchmarks/run.py $(ARGS)
+
+# Simulations with known truth, seeds fixed: what docs/measurements.md says of intervals and tests.
+measure: setup
+	@.venv/bin/python benchmarks/coverage.py $(ARGS)
+	@.venv/bin/python benchmarks/wordings.py
+	@.venv/bin/python benchmarks/wordings_intervals.py
 
 clean:
 	rm -rf .venv build dist *.egg-info .ruff_cache .hypothesis

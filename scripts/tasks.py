@@ -6,6 +6,7 @@ test       the quick tests; test-all: the slow ones, too
 lint       style and types
 docs       the site, build/site/index.html
 bench      speed, measured here
+measure    coverage and size of intervals and tests, anew (hours)
 
 Further arguments go to the program that does the work, as make's ARGS does.
 """
@@ -31,6 +32,11 @@ TASKS: dict[str, tuple[tuple[str, ...], ...]] = {
     "lint": (("ruff", "check", "."), ("ruff", "format", "--check", "."), ("pyright",)),
     "docs": (("python", "scripts/docs.py"), ("python", "scripts/paradigm_pages.py"), ("mkdocs", "build", "--strict")),
     "bench": (("python", "benchmarks/run.py"),),
+    "measure": (
+        ("python", "benchmarks/wordings.py"),
+        ("python", "benchmarks/wordings_intervals.py"),
+        ("python", "benchmarks/coverage.py"),
+    ),
 }
 
 
