@@ -162,7 +162,8 @@ def _guessers(items: pd.DataFrame) -> list[str]:
     """Who may have guessed among people (or sessions of a machine) who are nearly always right."""
     guess = items["blind"].fillna(items["chance"]) if "blind" in items.columns else items["chance"]
     work = items.assign(_right=items["correct"].astype(float), _guess=guess.astype(float))
-    work["_unit"] = items["participant"].where(items["participant"].astype(str) != "", items["session"]).astype(str)
+    people = items["participant"].astype(str)
+    work["_unit"] = people.where(people != "", items["session"].astype(str))
     named = []
     for (paradigm, _), group in work.groupby(["paradigm", "agent"], observed=True, sort=True):
         of = group.groupby("_unit", observed=True).agg(right=("_right", "sum"), asked=("_right", "size"))

@@ -274,6 +274,11 @@ def test_a_table_of_people_as_a_spreadsheet_writes_it(run: Run, tmp_path: Path) 
     assert "3 of 3 participants are not in this table. Nearly alike: 0 and 000, 1 and 001, 2 and 002." in err
 
 
+def test_guessers_are_looked_for_in_a_table_whose_texts_are_kept_once(tmp_path: Path) -> None:
+    changes().assign(session=lambda t: "of " + t["participant"].astype(str)).to_csv(tmp_path / "t.csv", index=False)
+    assert not [text for text in spoilers((), load([tmp_path / "t.csv"]).scored.items, None) if "guess" in text]
+
+
 def test_trial_numbers_that_begin_again_begin_a_session(tmp_path: Path) -> None:
     table = pd.concat([changes(people=2), changes(people=2).assign(correct=True)]).sort_values(
         "participant", kind="stable"

@@ -71,7 +71,7 @@ def test_a_table_is_compared_like_sessions(tmp_path: Path) -> None:
     assert "People and machines, the same trials" in text
     assert "People (n = 3)" in text
     assert re.search(
-        r"network:test got \d+% right \(95% interval \d+–\d+%\), above chance \(\d+%; p < \.001\); \d+% at 3 items,"
+        r"network:test got \d+% right \(95% interval \d+–\d+%\), above chance \(\d+%; p = \.\d+\); \d+% at 3 items,"
         r" \d+% at 4",
         text,
     )
