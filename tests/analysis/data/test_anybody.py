@@ -18,6 +18,7 @@ from spanlab.analysis.effects.continuous import errors_over_people, report_error
 from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.effects.trends import trends
 from spanlab.analysis.nback.measures import nback_blocks
+from spanlab.analysis.report.lab import spoilers
 from spanlab.analysis.stats.mixed_model import mixed_model
 
 WHO = {"agent": "people", "agent_kind": "participant"}
