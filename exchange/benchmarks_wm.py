@@ -71,7 +71,7 @@ class BenchmarksWM(Format[Options, Any]):
     @override
     def read(self, sources: Sequence[Path], output: Path, options: Options, report: Report) -> None:
         if not sources[0].is_dir():
-            raise SpanLabError(f"{sources[0]} is no folder: give your copy of github.com/oberauer/BenchmarksWM")
+            raise SpanLabError(f"{sources[0]} is not a folder: give your copy of github.com/oberauer/BenchmarksWM")
         found = 0
         for study in studies():
             table = study.read(sources[0])

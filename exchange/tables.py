@@ -75,7 +75,7 @@ class Tables(Format[TableOptions, Any]):
         recipe = options.whole_recipe()
         files, others = files_of(sources)
         if others:
-            raise SpanLabError(f"{others[0]} is no table: give .csv, .tsv, .dat, .txt, .xlsx, .json or .parquet")
+            raise SpanLabError(f"{others[0]} is not a table: give .csv, .tsv, .dat, .txt, .xlsx, .json or .parquet")
         if options.suggest:
             return report.done(suggestion(files[0], recipe).rstrip("\n"))
         if output.suffix.lower() != ".csv":

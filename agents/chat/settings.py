@@ -420,7 +420,7 @@ class ChatSettings(BaseModel):
             raise ValueError("template is for likelihoods=echo: the server has its own for messages")
         if self.template and not any(sign in self.template for sign in ("{{", "{%")):
             raise ValueError(
-                "template is no chat template: it has no gaps ({{ ... }}); a file of one has a name that ends in .jinja"
+                "template is not a chat template: it has no gaps ({{ ... }}); the name of a file ends in .jinja"
             )
         if fault := fault_of_body(self.extra_body, type(self).model_fields) or fault_of_headers(self.extra_headers):
             raise ValueError(fault)

@@ -30,8 +30,8 @@ def read_people(file: Path) -> pd.DataFrame:
     table = numbered_texts(read_columns(file))
     if "participant" not in table.columns:
         raise SpanLabError(
-            f"{file} is no table of participants: it has no column 'participant' (spanlab scores-by-person DATA -o DIR"
-            " writes one)"
+            f"{file} is not a table of participants: it has no column 'participant' (spanlab scores-by-person DATA"
+            " -o DIR writes one)"
         )
     if twice := sorted(table.loc[table["participant"].duplicated(), "participant"].astype(str).unique()):
         raise SpanLabError(

@@ -37,7 +37,7 @@ def note(
     """
     place = Path(folder)
     if not any((place / name).exists() for name in ("session.json", "battery.json")):
-        raise SpanLabError(f"{folder} is no session, and no session of a study, such as data/STUDY/P01/session-1")
+        raise SpanLabError(f"{folder} is not a session, nor a session of a study, such as data/STUDY/P01/session-1")
     notes = [add_note(place, text)] if text.strip() else read_notes(place)
     return Result([_said(line) for line in notes], {"notes": notes})
 

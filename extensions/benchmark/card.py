@@ -450,7 +450,7 @@ def read_card(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise SpanLabError(f"{path} cannot be read as a card: {getattr(error, 'strerror', None) or error}") from None
     if as_object(card).get("card") != FORM or "effects" not in card:
-        raise SpanLabError(f"{path} is no card of spanlab benchmark")
+        raise SpanLabError(f"{path} is not a card of spanlab benchmark")
     return card
 
 

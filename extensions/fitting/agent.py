@@ -84,7 +84,7 @@ class Cognitive(Agent):
             raise SpanLabError(f"{self.name} knows no answer to such questions: {kinds[0].question()}")
         for answers in asked.values():
             if not any(answers in model.kinds for model in self.models):
-                raise SpanLabError(f"{self.name} is no model of such questions ({answers}); see spanlab fit")
+                raise SpanLabError(f"{self.name} is not a model of such questions ({answers}); see spanlab fit")
 
     @override
     def start(self, context: TrialContext) -> Remembering:

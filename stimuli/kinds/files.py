@@ -118,7 +118,7 @@ def refuse_sounds(stimuli: Iterable[Stimulus], who: str) -> None:
     if any(isinstance(stimulus, ShownSound) for stimulus in stimuli):
         raise SpanLabError(
             f"{who} get pictures or words and hear nothing, and a display that machines get has a sound: leave the"
-            " sound out, or, where it is no part of what has to be remembered, put it into a step for people only"
+            " sound out, or, where it is not part of what has to be remembered, put it into a step for people only"
             " (model_steps: 0)"
         )
 

@@ -54,7 +54,7 @@ def test_raw_files_become_response_tables(run: Run, tmp_path: Path) -> None:
     assert recall["correct"].tolist() == [1, 0, 1, 1, 1]
     assert recall["unit_trial"].tolist() == [0, 0, 0, 1, 1], "the numbers of lists in the file are not unique"
     assert "is there already" in complaint(*run("import", "benchmarks-wm", "raw", "-o", "tables"))
-    assert "no folder" in complaint(*run("import", "benchmarks-wm", "nowhere", "-o", "other"))
+    assert "is not a folder" in complaint(*run("import", "benchmarks-wm", "nowhere", "-o", "other"))
 
 
 def test_every_study_has_people_whose_numbers_are_shares() -> None:

@@ -119,7 +119,7 @@ def check_surroundings() -> None:
         scheme = urlsplit(os.environ.get(variable, "")).scheme
         if scheme and scheme not in ("http", "https") and find_spec("socksio") is None:
             raise EndpointError(
-                f"{variable} names a proxy of a kind that is not spoken here ({scheme}); give one that begins with"
+                f"{variable} names a proxy of a kind that SpanLab cannot use ({scheme}); give one that begins with"
                 " http://, or unset it"
             )
 

@@ -82,4 +82,4 @@ def _read(path: Path) -> Mapping[str, Any]:
     try:
         return load(read_content(path, "file of weights"))
     except Exception as error:
-        raise SpanLabError(f"{path} is no safetensors file: {str(error).splitlines()[0]}") from None
+        raise SpanLabError(f"{path} is not a safetensors file: {str(error).splitlines()[0]}") from None

@@ -92,7 +92,7 @@ def test_before_anything_has_begun_a_note_has_a_time_alone(study: Study, tmp_pat
 
 
 def test_what_is_no_session_and_what_cannot_be_read_or_written_is_said(study: Study, tmp_path: Path, run: Run) -> None:
-    assert f"{tmp_path} is no session, and no session of a study" in complaint(*run("study", "note", tmp_path, "x"))
+    assert f"{tmp_path} is not a session, nor a session of a study" in complaint(*run("study", "note", tmp_path, "x"))
     folder = take(study, tmp_path / "data").folder
     status, out, _ = run("study", "note", folder)
     assert (status, out) == (0, ""), "nothing was noted"

@@ -284,7 +284,7 @@ def test_no_model_is_handed_the_truth_or_looks_at_it(
         ("cognitive:slots?kk=2", "continuous_colour", "no parameter 'kk'; did you mean 'k'"),
         ("cognitive:slots?k=two", "continuous_colour", "takes parameters as NAME=NUMBER, such as k=3.1; found 'k=two'"),
         ("cognitive:slots?k=90", "continuous_colour", "k of slots lies from 0.2 to 12; found 90"),
-        ("cognitive:slots", "vsr", "cognitive:slots is no model of such questions (order)"),
+        ("cognitive:slots", "vsr", "cognitive:slots is not a model of such questions (order)"),
         ("cognitive:sdt", "vir", "knows no answer to such questions"),
         ("cognitive:sdt", "nback_verbal_noise", "have to be understood"),
         ("cognitive:simple", "smu", "they are not shown there"),

@@ -203,5 +203,5 @@ def test_a_preset_in_the_encoding_of_an_old_editor_is_told_in_a_sentence(tmp_pat
 
 
 def test_a_chat_template_without_gaps_is_refused() -> None:
-    with pytest.raises(SpanLabError, match="no chat template"):
+    with pytest.raises(SpanLabError, match="not a chat template"):
         ChatSettings.read({"likelihoods": "echo", "template": "chatml.j2"})

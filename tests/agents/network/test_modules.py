@@ -196,7 +196,7 @@ def test_weights_of_another_module_are_refused(tmp_path: Path, change: Any, said
 
 def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
     (tmp_path / "w.safetensors").write_bytes(b"no tensors")
-    with pytest.raises(SpanLabError, match="is no safetensors file"):
+    with pytest.raises(SpanLabError, match="is not a safetensors file"):
         fill(Net(), tmp_path / "w.safetensors")
 
 
