@@ -18,7 +18,6 @@ _PACKAGES: dict[str, dict[str, str]] = {
     "parquet": {"pyarrow": "pyarrow"},
     "figures": {"vl_convert": "vl-convert"},
     "networks": {"torch": "PyTorch"},
-    "web": {"starlette": "Starlette", "uvicorn": "uvicorn", "websockets": "the websockets package"},
     "triggers": {"serial": "pyserial", "pylsl": "pylsl"},
 }
 

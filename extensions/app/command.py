@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from spanlab.api import DataOption, public
-from spanlab.core import SpanLabError, make_folder, need
+from spanlab.core import SpanLabError, make_folder
 from spanlab.core.locale import languages
 
 
@@ -27,8 +27,6 @@ def app(
     Sessions are those of the command line, in the same folder; each button shows the command that
     it runs. What you have started goes on after the app ends.
     """
-    for package in ("starlette", "uvicorn", "websockets"):
-        need("web", package, "spanlab app")
     if language not in languages():
         raise SpanLabError(f"the languages are {', '.join(languages())}; found '{language}'")
     folder = Path(data)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spanlab.api import DataOption, LevelsOption, PathLike, Result, Words, as_lists, public, words
-from spanlab.core import SpanLabError, make_folder, need
+from spanlab.core import SpanLabError, make_folder
 
 if TYPE_CHECKING:
     from .visits.offers import Looks, Offer
@@ -81,8 +81,6 @@ def serve(
 
     >>> spanlab.serve("vsr", data="data")  # doctest: +SKIP
     """
-    for package in ("starlette", "uvicorn", "websockets"):
-        need("web", package, "spanlab serve")
     from spanlab.sessions import key_setting
     from spanlab.sessions.studies import is_study
 

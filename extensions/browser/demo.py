@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from spanlab.agents import Observer
-from spanlab.core import SpanLabError, need
+from spanlab.core import SpanLabError
 from spanlab.sessions import ChosenTrials, remove_unused
 
 from .participant.channel import Channel
@@ -35,8 +35,6 @@ def check() -> None:
     SpanLabError
         when there is not; the message says how to install it.
     """
-    for package in ("starlette", "uvicorn", "websockets"):
-        need("web", package, "a participant in a browser")
     find_chromium()
 
 

@@ -81,12 +81,6 @@ CASES: list[tuple[list[str], dict[str, str], list[str], str]] = [
     (["pylsl"], NO_DISPLAY, [*RUN, "--triggers", "lsl"], "'lsl' needs pylsl, which is not installed"),
     (["psychopy"], NO_DISPLAY, ["demo", "--me"], "a window for participants needs PsychoPy, which is not installed"),
     ([], NO_DISPLAY, ["demo", "--me"], "there is no display"),
-    (
-        ["starlette"],
-        NO_DISPLAY,
-        ["demo", "--browser"],
-        "a participant in a browser needs Starlette, which is not installed",
-    ),
     *(
         (
             ["torch"],

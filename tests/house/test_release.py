@@ -4,11 +4,13 @@ repository, and uses it."""
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -19,7 +21,6 @@ STEPS = (
     ("new paradigm mine", "mine.yaml"),
     ("check mine.yaml", "mine is fine"),
     ("show vsr -o vsr.png", "vsr.png"),
-    ("figure serial_position data -o curve.svg", "curve.svg"),
     ("figure serial_position data -o curve.csv", "curve.csv"),
     ("stats data --by list_length", "nothing can be compared"),
     ("methods data", "SpanLab"),
@@ -126,6 +127,23 @@ def test_the_wheel_alone_replays_analyses_and_reports(
     assert "No module named 'torch'" in there.stderr
     assert use(programs, tmp_path / "used", "--version").startswith("spanlab ")
     uses_everything(programs, tmp_path / "used")
+    app = subprocess.Popen(
+        [programs / "spanlab", "app", "--no-browser", "--port", "0"],
+        cwd=tmp_path / "used",
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert app.stdout is not None
+        address = re.search(r"http://\S+", app.stdout.readline())
+        assert address is not None
+        with urlopen(address[0]) as page:
+            assert page.status == 200
+    finally:
+        app.terminate()
+        app.wait()
+    size = sum(file.stat().st_size for file in environment.rglob("*") if file.is_file() and not file.is_symlink())
+    assert size < 480e6
 
 
 def test_the_demonstration_goes_without_what_is_not_installed(

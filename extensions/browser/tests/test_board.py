@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("starlette", reason="needs the extra 'web': pip install 'spanlab[web]'")
+pytest.importorskip("starlette", reason="a part of a bare installation")
 
 from chromium import chromium
 from command_line import command_line

@@ -17,7 +17,7 @@ from spanlab.extensions.browser.participant import chromium as chromium_module
 from spanlab.sessions import read_responses
 from spanlab.sessions.record.reader import find_sessions, read_session
 
-pytest.importorskip("uvicorn", reason="needs the extra 'web': pip install 'spanlab[web]'")
+pytest.importorskip("uvicorn", reason="a part of a bare installation")
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("uvicorn", reason="needs the extra 'web': pip install 'spanlab[web]'")
+pytest.importorskip("uvicorn", reason="a part of a bare installation")
 
 from chromium import Chromium, Tab, chromium
 from page_bench import Served, data_folder, hands_of, served

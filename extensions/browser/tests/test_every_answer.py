@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-pytest.importorskip("uvicorn", reason="needs the extra 'web': pip install 'spanlab[web]'")
+pytest.importorskip("uvicorn", reason="a part of a bare installation")
 
 from chromium import Chromium, Warp, chromium
 from image_paradigms import write_faces

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("uvicorn", reason="needs the extra 'web': pip install 'spanlab[web]'")
+pytest.importorskip("uvicorn", reason="a part of a bare installation")
 
 from chromium import Chromium, Lines, Tab, chromium, need_chromium
 from page_bench import data_folder, hands_of, served

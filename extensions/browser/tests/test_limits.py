@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("starlette", reason="needs the extra 'web': pip install 'spanlab[web]'")
+pytest.importorskip("starlette", reason="a part of a bare installation")
 
 from scripted_page import ScriptedPage, TrialPage, hello, until
 from starlette.testclient import TestClient

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-pytest.importorskip("uvicorn", reason="needs the extra 'web': pip install 'spanlab[web]'")
+pytest.importorskip("uvicorn", reason="a part of a bare installation")
 
 from chromium import Chromium, chromium
 from page_bench import data_folder, hands_of, served

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-pytest.importorskip("uvicorn", reason="needs the extra 'web': pip install 'spanlab[web]'")
+pytest.importorskip("uvicorn", reason="a part of a bare installation")
 
 from scripted_page import SCREEN, ScriptedPage, Wire
 

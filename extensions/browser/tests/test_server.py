@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("starlette", reason="needs the extra 'web': pip install 'spanlab[web]'")
+pytest.importorskip("starlette", reason="a part of a bare installation")
 
 from command_line import command_line
 from scripted_page import SCREEN

@@ -11,7 +11,7 @@ from typing import Any
 import page_tools
 import pytest
 
-pytest.importorskip("starlette", reason="needs the extra 'web': pip install 'spanlab[web]'")
+pytest.importorskip("starlette", reason="a part of a bare installation")
 
 from pydantic import BaseModel
 from scripted_page import SCREEN, ScriptedPage
