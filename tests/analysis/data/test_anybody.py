@@ -276,8 +276,12 @@ def test_a_table_of_people_as_a_spreadsheet_writes_it(run: Run, tmp_path: Path) 
 
 
 def test_guessers_are_looked_for_in_a_table_whose_texts_are_kept_once(tmp_path: Path) -> None:
-    changes().assign(session=lambda t: "of " + t["participant"].astype(str)).to_csv(tmp_path / "t.csv", index=False)
-    assert not [text for text in spoilers((), load([tmp_path / "t.csv"]).scored.items, None) if "guess" in text]
+    people = changes(people=3).assign(agent="participant", agent_kind="participant")
+    machine = changes(people=1).assign(agent="net", agent_kind="network", participant=None)
+    both = pd.concat([people, machine], ignore_index=True)
+    both["session"] = "of " + both["participant"].fillna("net").astype(str)
+    items = opened(both, tmp_path).scored.items
+    assert not [text for text in spoilers((), items, None) if "guess" in text]
 
 
 def test_trial_numbers_that_begin_again_begin_a_session(tmp_path: Path) -> None:
