@@ -44,7 +44,7 @@ _SHOWN_AS = {
     "random": ("Random effects (SD in log odds)", "effect levels sd low high"),
     "likeness": (
         "Differences in right answers and d′ (t tests; p values are not corrected)",
-        "measure contrast value low high p bf10 low_alike high_alike alike",
+        "measure contrast value low high p low_alike high_alike alike",
     ),
 }
 _TABLES = ("terms", "contrasts", "sensitivity", "likeness", "guessing", "reliability", "unread", "random", "notes")
@@ -217,7 +217,6 @@ def _factorial(result: Anova, name: str, measure: str) -> Iterator[str]:
 
 def _shown(name: str, model: Mixed, results: dict[str, pd.DataFrame], notes: list[str]) -> Iterator[str]:
     """A model's cells, and each table of its results that has rows."""
-    from ..analysis.stats.equivalence import PRIOR
     from ..analysis.stats.mixed_contrasts import TESTED
 
     yield f"{name}: {model.cells.formula}" if len(model.cells.table) else f"{name}: no model"
@@ -233,13 +232,11 @@ def _shown(name: str, model: Mixed, results: dict[str, pd.DataFrame], notes: lis
             yield from frame_lines(rows[[column for column in columns.split() if column in rows]])
             for kind, count in many["kind"].value_counts().items() if len(many) else ():
                 yield f"... and {count} of {kind}: -o DIR writes them all"
-    if len(results["likeness"]):
-        yield f"\n{PRIOR} A dash: the units are not all of one kind, or differ between conditions."
-        if "alike" not in results["likeness"]:
-            yield (
-                'No margin was declared (--margin): there is no verdict on equivalence, and "not told apart" is not'
-                ' "alike".'
-            )
+    if len(results["likeness"]) and "alike" not in results["likeness"]:
+        yield (
+            '\nNo margin was declared (--margin): there is no verdict on equivalence, and "not told apart" is not'
+            ' "alike".'
+        )
     yield from ("", *notes, "")
 
 

@@ -26,7 +26,6 @@ from ..data.columns import plain_name
 from ..data.scoring import Scored, plural
 from ..means.bootstrap import FEW, LEVEL
 from ..stats.corrections import holm
-from ..stats.equivalence import bayes_factor_of
 from .conditions import conditions_effect
 from .effect import Effect
 
@@ -56,7 +55,6 @@ COLUMNS = {
     "hedges_g": "Hedges' g: the difference in pooled standard deviations, without its bias in small samples",
     "g_low": "lower end of its 95% interval",
     "g_high": "upper end of its 95% interval",
-    "bf10": "Bayes factor (JZS, scale 0.707)",
     "note": "what must be known of it",
 }
 #: How groups are compared, for captions and a Methods section.
@@ -218,8 +216,8 @@ def _family(
 
 
 def welch_t(first: np.ndarray, second: np.ndarray, level: float = LEVEL) -> dict[str, Any]:
-    """The difference of two independent means, with Welch's test and interval, Hedges' g and a
-    Bayes factor; NaN where there are too few values."""
+    """The difference of two independent means, with Welch's test and interval, and Hedges' g;
+    NaN where there are too few values."""
     from scipy.special import stdtr, stdtrit
 
     row: dict[str, Any] = {
@@ -250,7 +248,6 @@ def welch_t(first: np.ndarray, second: np.ndarray, level: float = LEVEL) -> dict
         "hedges_g": size,
         "g_low": size_low,
         "g_high": size_high,
-        "bf10": bayes_factor_of(t, (len(first), len(second))),
     }
     return row | {
         "note": f"only {min(len(first), len(second))} people in a group" if min(len(first), len(second)) < FEW else ""

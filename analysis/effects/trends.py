@@ -23,7 +23,7 @@ from ..data.unread import testable, withheld_cells
 from ..means.bootstrap import LEVEL
 from ..means.cell_means import Cells
 from ..means.contrasts import Contrast, contrast_of
-from ..stats.equivalence import Margin, bayes_factor_of, judged
+from ..stats.equivalence import Margin, judged
 from .effect import Effect
 from .sensitivity import RATES, Sensitivity
 
@@ -38,7 +38,6 @@ TREND_COLUMNS = (
     "t",
     "df",
     "p",
-    "bf10",
     "unit",
     "n_units",
     "conditions",
@@ -226,7 +225,7 @@ class _Detected(_Averages):
         row = _row(weighted, 0.0, self.cells, [number for pair in places for number in pair])
         compared_at = "" if self.measure in RATES.values() else self._of.compared_at(self.cells, places)
         if compared_at and row["unit"] != "trial" and row["n_units"] < _FEWEST_UNEQUAL:
-            row |= dict.fromkeys(("se", "low", "high", "t", "df", "p", "bf10"), math.nan)
+            row |= dict.fromkeys(("se", "low", "high", "t", "df", "p"), math.nan)
             row["tested"] = replace(row["tested"], se=math.nan)
             compared_at += f"; fewer than {_FEWEST_UNEQUAL} {row['unit']}s: no interval, no test"
         return row | {"note": "; ".join(filter(None, (row["note"], compared_at)))}
@@ -254,7 +253,7 @@ def _row(estimate: Contrast, guessing: float, cells: Cells, numbers: Sequence[in
         "n_units": estimate.n,
         "tested": estimate,
     }
-    row |= dict.fromkeys(("se", "low", "high", "t", "df", "p", "bf10"), math.nan)
+    row |= dict.fromkeys(("se", "low", "high", "t", "df", "p"), math.nan)
     if unit == "trial" and not cells.told_apart[list(numbers)].all():
         return row | {"unit": "", "note": "no trial numbers: no interval, no test"}
     if not estimate.se > 0:
@@ -271,6 +270,5 @@ def _row(estimate: Contrast, guessing: float, cells: Cells, numbers: Sequence[in
     row |= {"se": estimate.se, "df": estimate.df}
     if not math.isnan(guessing):
         row |= estimate.against(guessing) | {"p": estimate.p(guessing)}
-        row["bf10"] = bayes_factor_of(row["t"], estimate.sizes)
     row["low"], row["high"] = estimate.ends()
     return row | {"note": ""}

@@ -21,7 +21,7 @@ from ..effects.sensitivity import RATES
 from ..effects.trends import between_panels, trends
 from ..means.contrasts import Contrast
 from ..means.within_people import of_each_person, within_people
-from ..stats.equivalence import PRIOR, margin_of
+from ..stats.equivalence import margin_of
 from .charts import plain, title_lines
 from .curve_marks import PROPORTIONS, CurveChart
 from .figure import BAR_LABELS, Bars, Computed, FigureDeclaration, Wish, chosen, lines, with_bars
@@ -340,7 +340,7 @@ def _beyond(table: pd.DataFrame) -> bool:
 
 
 _COLUMNS = ("mean", "sem", "low", "high", "chance", "unit", "n_units", "note")
-_TREND = ("contrast", "value", "low", "high", "t", "df", "p", "bf10", "n_units", "note")
+_TREND = ("contrast", "value", "low", "high", "t", "df", "p", "n_units", "note")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -406,7 +406,7 @@ def compute_effect(effect: Effect, data: Data, wish: Wish, *, panels: bool = Fal
     estimates: dict[int, Contrast] = {}
     tests = trends(effect, data.scored, paradigm, margin=margin, estimates=estimates)
     between = between_panels(effect, data.scored, paradigm, margin=margin) if panels else tests.iloc[:0]
-    heading = f"Slopes and differences (t-tests against guessing). {PRIOR}"
+    heading = "Slopes and differences (t-tests against guessing)"
     further = [(heading, tests[["agent", *effect.panels, *_TREND, *_alike(tests)]])] if len(tests) else []
     if len(between):
         further.append(

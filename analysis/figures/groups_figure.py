@@ -14,7 +14,7 @@ from ...core.errors import SpanLabError
 from ..data.scoring import Scored
 from ..data.style import Look, listed
 from ..effects.groups import GROUP, GROUP_METHOD, between_groups, group_effect, people_in_groups
-from ..stats.equivalence import PRIOR, judged, margin_of
+from ..stats.equivalence import judged, margin_of
 from .effect_figure import (
     answers_of,
     caption,
@@ -107,7 +107,7 @@ def compute_groups(data: Data, wish: Wish) -> ComputedGroups:
         looks=looks,
         conditions=grouped,
         notes=notes,
-        further=((f"Differences between groups (between people, Welch's tests). {PRIOR}", comparisons),),
+        further=(("Differences between groups (between people, Welch's tests)", comparisons),),
         comparisons=comparisons,
         answers=answers_of(effect, people, paradigm, table, conditions=grouped),
     )

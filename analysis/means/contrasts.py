@@ -67,8 +67,6 @@ class Contrast:
     n : units that enter it
     lone : cells with a single unit, whose spread is unknown; with any, there is no standard error
     level : of confidence
-    sizes : how many units there are, where each is in all cells; how many in each of two cells that
-        have none in common; empty for any other pattern
     share : whether it is a mean of shares, which lies within 0 and 1
     skewed : the shares that it is made from, where some of them are near 0 or 1
     span : the least and the most that it can be; without limits unless it is made from shares
@@ -81,7 +79,6 @@ class Contrast:
     n: int
     lone: int = 0
     level: float = LEVEL
-    sizes: tuple[int, ...] = ()
     share: bool = False
     skewed: SkewedShares | None = None
     span: tuple[float, float] = (-math.inf, math.inf)
@@ -398,15 +395,9 @@ def contrast(
         parts[one] ** 2 / _degrees(both[np.ix_(sets == one, sets == one)], weight[sets == one], size[sets == one])
         for one in real
     )
-    whole, apart = bool((both == size[0]).all()), len(asked) == 2 and not both[0, 1]
-    sizes: tuple[int, ...] = ()
-    if whole:
-        sizes = (int(size[0]),)
-    elif apart:
-        sizes = (int(size[0]), int(size[1]))
     df = float(variance**2 / spread)
     if answers is None:
-        return Contrast(value, math.sqrt(variance), df, n, 0, level, sizes, share)
+        return Contrast(value, math.sqrt(variance), df, n, 0, level, share)
     shares, answers = means[asked], answers[asked]
     floors, skewed = least_variances(shares, answers), None
     if are_rare(shares, answers).any():
@@ -416,7 +407,7 @@ def contrast(
         entries[entry, cell] = away
         covariance = (entries * copies[:, None]).T @ entries
         skewed = _skewed(shares, answers, weight, size, floors, covariance)
-    return Contrast(value, math.sqrt(variance), df, n, 0, level, sizes, share, skewed)
+    return Contrast(value, math.sqrt(variance), df, n, 0, level, share, skewed)
 
 
 def _skewed(

@@ -14,7 +14,6 @@ from ..data.unread import UNREAD_COLUMNS
 from ..effects.effect import Effect
 from ..effects.sensitivity import RATES
 from ..figures.effect_figure import ComputedEffect, panel_names
-from ..stats.equivalence import PRIOR, bayes_in_words
 from .folder import Folder
 from .html_tables import PageColumn, PageTable, page_table, percent_points, words_of
 from .text import between, percent, ranked
@@ -139,7 +138,6 @@ def _trends(computed: ComputedEffect, table: pd.DataFrame, file: str, *, between
         ("p", lambda row: p_value(row["p"])),
         *([("p (of all)", lambda row: p_value(row["p_family"]))] if "p_family" in table.columns else []),
         *([("95% interval (of all)", of_all)] if "p_family" in table.columns else []),
-        ("BF10", lambda row: bayes_in_words(row["bf10"])),
         *([("alike?", lambda row: str(row["alike"]))] if declared else []),
         ("n", lambda row: counted(row["n_units"], row["unit"])),
         words_of("note"),
@@ -152,7 +150,7 @@ def _trends(computed: ComputedEffect, table: pd.DataFrame, file: str, *, between
     )
     explanation = (
         f"{what} Two-tailed t-tests against what guessing gives; p values are not corrected for their number, but for"
-        f" those of the sentence above, among all of the page. {PRIOR}"
+        f" those of the sentence above, among all of the page."
     )
     withheld = int(table["low"].isna().sum())
     if withheld:

@@ -1,5 +1,4 @@
 from . import mixed_model as mixed_model
-from .equivalence import PRIOR as PRIOR
 from .equivalence import Margin as Margin
 from .equivalence import Measured as Measured
 from .equivalence import equivalence_test as equivalence_test

@@ -1,5 +1,5 @@
 """Conclusions where no difference was found: margins within which a difference counts as none,
-equivalence by two one-sided tests, and Bayes factors of t tests.
+and equivalence by two one-sided tests.
 
 * **Margin**: declared in the numbers of a study, such as ``5points`` (percentage points of right
   answers), ``0.3d'`` or ``20ms``. Without one for what was measured there is no verdict: "not told
@@ -7,9 +7,6 @@ equivalence by two one-sided tests, and Bayes factors of t tests.
 * **Equivalence** (TOST; Schuirmann, 1987, Journal of Pharmacokinetics and Biopharmaceutics 15,
   657-680): a difference is within a margin that was declared when the tests against its both ends
   reject.
-* **Bayes factor** of a t test (Rouder, Speckman, Sun, Morey & Iverson, 2009, Psychonomic Bulletin &
-  Review 16, 225-237): the standardised difference is 0, or Cauchy around 0 with a scale that is
-  printed (0.707 when not given).
 """
 
 from __future__ import annotations
@@ -20,17 +17,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
 import pandas as pd
 
 from ...core.errors import SpanLabError
 from ..means.bootstrap import LEVEL
 from ..means.contrasts import NEAR, Apart, Contrast
 
-#: Scale of the Cauchy prior of a standardised difference ("medium").
-SCALE = math.sqrt(2) / 2
-#: Where the Bayes factor's integral is summed up.
-_LOG_G = np.linspace(-12.0, 60.0, 1441)
 Measured = Literal["points", "d′", "ms"]
 _UNITS: dict[str, Measured] = {
     "points": "points",
@@ -55,10 +47,6 @@ _FROM_0 = {
     "beyond the margin": "further than {} from 0",
     "undecided": "undecided whether within {} of 0",
 }
-PRIOR = (
-    "BF10 is how many times likelier the data are where there is a difference than where there is none: a t test's"
-    f" Bayes factor (JZS), with a Cauchy prior of scale {SCALE:.3f} on the standardised difference."
-)
 
 
 @dataclass(frozen=True)
@@ -120,37 +108,6 @@ def _parts(difference: Contrast | Apart) -> list[Contrast]:
 def _near_an_end(part: Contrast) -> bool:
     """Return whether a share, or one that a sum is made from, is near 0 or 1."""
     return part.skewed is not None or (part.share and min(part.value, 1 - part.value) < NEAR)
-
-
-def bayes_factor(t: float, n_first: int, n_second: int = 0, *, scale: float = SCALE) -> float:
-    """Return how much likelier a t value is if there is a difference than if there is none (JZS).
-
-    Parameters
-    ----------
-    n_first : units; pairs, or those of one sample, where there is no second group
-    n_second : units of a second, independent group
-    scale : of the Cauchy prior of the standardised difference
-    """
-    if not scale > 0:
-        raise SpanLabError("the scale of the prior must be above 0")
-    n = n_first * n_second / (n_first + n_second) if n_second else float(n_first)
-    df = n_first + n_second - 2 if n_second else n_first - 1
-    if df < 1:
-        raise SpanLabError("a t test needs at least two units")
-
-    # g is inverse gamma (1/2, 1/2), so that the difference is Cauchy; its logarithm is integrated
-    # over by the trapezoidal rule, which is as good as exact for a function so smooth that vanishes
-    # at both ends
-    wide = 1 + n * np.exp(_LOG_G) * scale**2
-    log = (
-        -0.5 * np.log(wide)
-        - (df + 1) / 2 * np.log1p(t**2 / (wide * df))
-        - 0.5 * math.log(2 * math.pi)
-        - 0.5 * _LOG_G
-        - np.exp(-_LOG_G) / 2
-    )
-    with np.errstate(over="ignore"):
-        return float(np.exp(log + (df + 1) / 2 * math.log1p(t**2 / df)).sum() * (_LOG_G[1] - _LOG_G[0]))
 
 
 @dataclass(frozen=True)
@@ -270,25 +227,3 @@ def verdict_in_words(verdict: Equivalence, margin: Margin, from_0: bool = False)
     """``alike within 5 points``, to follow a difference in a sentence; ``within 5 points of 0``, to
     follow an effect."""
     return (_FROM_0 if from_0 else _APART)[verdict.verdict].format(margin.words)
-
-
-def bayes_in_words(factor: float) -> str:
-    """``12.3``, ``1/8.1`` or a dash."""
-    if factor != factor:
-        return "–"
-    inverse, size = factor < 1, max(factor, 1 / factor) if factor > 0 else math.inf
-    text = f"{size:.2g}" if size < 10 else f"{size:.0f}" if size < 1000 else "> 1,000"
-    return text if not inverse else f"1/{text}" if size < 1000 else "< 1/1,000"
-
-
-def bayes_factor_of(t: float, sizes: Sequence[int]) -> float:
-    """The Bayes factor of a t value: of units that are in all conditions, or of two independent
-    groups of them; NaN for any other pattern.
-
-    Parameters
-    ----------
-    sizes : how many units are in all conditions; or how many in each of two groups
-    """
-    if t != t or not math.isfinite(t) or not 1 <= len(sizes) <= 2 or min(sizes) < 2:
-        return math.nan
-    return bayes_factor(t, *sizes)

@@ -1,5 +1,5 @@
 """Differences between answerers, and between the conditions of each, in the numbers of a study:
-with a t test, a Bayes factor and, for a declared margin, TOST.
+with a t test and, for a declared margin, TOST.
 
 The mixed-effects models test differences in log odds; a margin is declared in percentage points or
 d'. Units are those of all figures: people where an answerer is several, sessions, else trials;
@@ -26,13 +26,13 @@ from ..effects.conditions import question_of
 from ..means.cell_means import Cells, place_of, unit_means
 from ..means.contrasts import Apart, Contrast, contrast_of
 from .agreement import MOST_ANSWERERS
-from .equivalence import MARGIN_COLUMNS, Margin, bayes_factor_of, judged, margin_of
+from .equivalence import MARGIN_COLUMNS, Margin, judged, margin_of
 
 if TYPE_CHECKING:
     from ..effects.sensitivity import Sensitivity
 
 #: Columns of the table.
-COLUMNS = ("kind", "contrast", "measure", "value", "se", "low", "high", "t", "df", "p", "bf10", "unit", "n_units")
+COLUMNS = ("kind", "contrast", "measure", "value", "se", "low", "high", "t", "df", "p", "unit", "n_units")
 #: Of so many conditions every two are compared; of more, each with the first.
 _PAIRS = 6
 
@@ -150,17 +150,11 @@ def _unit(cells: Cells, place: Any) -> str:
 
 
 def _apart(mine: Contrast, theirs: Contrast, units: Sequence[str]) -> dict[str, Any]:
-    """The difference of two answerers, who have no unit in common; two groups have the Bayes factor
-    of their t."""
+    """The difference of two answerers, who have no unit in common."""
     apart, se = Apart(mine, theirs), math.hypot(mine.se, theirs.se)
-    groups = units[0] == units[1] != "trial" and len(mine.sizes) == len(theirs.sizes) == 1
     unit = units[0] if units[0] == units[1] else " and ".join(units)
-    row = (
-        _untested(apart.value, unit, mine.n + theirs.n)
-        | dict(zip(("low", "high"), apart.ends(), strict=True))
-        | {"se": se, "p": apart.p(), "tested": apart}
-    )
-    return row | {"bf10": bayes_factor_of(apart.value / se, (*mine.sizes, *theirs.sizes))} if groups and se > 0 else row
+    ends = dict(zip(("low", "high"), apart.ends(), strict=True))
+    return _untested(apart.value, unit, mine.n + theirs.n) | ends | {"se": se, "p": apart.p(), "tested": apart}
 
 
 def _row(difference: Contrast, unit: str) -> dict[str, Any]:
@@ -169,10 +163,10 @@ def _row(difference: Contrast, unit: str) -> dict[str, Any]:
     if not difference.se > 0:
         return row
     row |= difference.against(0.0) | dict(zip(("low", "high"), difference.ends(), strict=True))
-    return row | {"se": difference.se, "bf10": bayes_factor_of(row["t"], difference.sizes), "tested": difference}
+    return row | {"se": difference.se, "p": difference.p(), "tested": difference}
 
 
 def _untested(value: float, unit: str, many: int) -> dict[str, Any]:
     return {"value": value, "unit": unit, "n_units": many} | dict.fromkeys(
-        ("se", "df", "low", "high", "t", "p", "bf10"), math.nan
+        ("se", "df", "low", "high", "t", "p"), math.nan
     )

@@ -15,7 +15,7 @@ from spanlab.analysis.data import Data, Head, SessionFacts, listed, plural
 from spanlab.analysis.effects import EFFECTS, GROUP, GROUP_METHOD, ROC_METHOD
 from spanlab.analysis.figures import GROUPS, ROC
 from spanlab.analysis.report import protocols_of
-from spanlab.analysis.stats import PRIOR, Margin, sort_cells
+from spanlab.analysis.stats import Margin, sort_cells
 from spanlab.core import PARTICIPANT, SpanLabError, __version__, as_object, grouped, kind_named
 from spanlab.sessions.record import browser_of
 from spanlab.sessions.studies import people, read_head, read_journal, runs
@@ -123,10 +123,6 @@ REFERENCES: Mapping[str, str] = {
     "Lancaster, 1961": (
         "Lancaster, H. O. (1961). Significance tests in discrete distributions. Journal of the American Statistical"
         " Association, 56, 223–234."
-    ),
-    "Rouder et al., 2009": (
-        "Rouder, J. N., Speckman, P. L., Sun, D., Morey, R. D., & Iverson, G. (2009). Bayesian t tests for accepting"
-        " and rejecting the null hypothesis. Psychonomic Bulletin & Review, 16, 225–237."
     ),
     "Schuirmann, 1987": (
         "Schuirmann, D. J. (1987). A comparison of the two one-sided tests procedure and the power approach for"
@@ -514,7 +510,6 @@ def scores_and_tests(effects: Sequence[tuple[str, str]], margins: Sequence[Margi
             " d′ and criterion are computed with half an answer added to each count (log-linear; Hautus, 1995); of one"
             " person or machine, with standard errors of Gourevitch & Galanter, 1967."
         )
-    paragraphs[-1] += f" {PRIOR.rstrip('.')} (Rouder et al., 2009)."
     paragraphs[-1] += (
         f" Differences count as none within {listed([one.words for one in margins])}, by two one-sided t tests at 5%"
         " (Schuirmann, 1987)."

@@ -1,9 +1,8 @@
-"""Equivalence, Bayes factors and reliability: published values, independent implementations, size
+"""Equivalence and reliability: published values, independent implementations, size
 by simulation."""
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +18,6 @@ from spanlab.analysis.means.contrasts import Contrast, contrast
 from spanlab.analysis.report.page import Options, compare
 from spanlab.analysis.stats.equivalence import (
     Margin,
-    bayes_factor,
-    bayes_factor_of,
-    bayes_in_words,
     equivalence_test,
     read_margins,
     verdict_in_words,
@@ -29,34 +25,6 @@ from spanlab.analysis.stats.equivalence import (
 from spanlab.analysis.stats.likeness import likeness
 from spanlab.analysis.stats.reliability import reliability, spearman_brown
 from spanlab.core.errors import SpanLabError
-
-
-@pytest.mark.parametrize(
-    ("t", "n", "second", "scale", "wanted"),
-    [
-        (3.5, 20, 20, math.sqrt(2) / 2, 26.743),  # pingouin's documentation, which has it from BayesFactor
-        (3.5, 20, 0, math.sqrt(2) / 2, 17.185),
-    ],
-)
-def test_bayes_factors_as_published(t: float, n: int, second: int, scale: float, wanted: float) -> None:
-    assert bayes_factor(t, n, second, scale=scale) == pytest.approx(wanted, rel=0.02)
-    assert bayes_factor(-t, n, second, scale=scale) == pytest.approx(bayes_factor(t, n, second, scale=scale))
-
-
-def test_bayes_factors_are_ratios_of_integrals_over_the_cauchy_prior() -> None:
-    t, n = 1.3, 25
-    from scipy.integrate import quad
-
-    over = quad(
-        lambda d: scipy.stats.nct.pdf(t, n - 1, d * math.sqrt(n)) * scipy.stats.cauchy.pdf(d, scale=0.5),
-        -3,
-        3,
-        limit=200,
-    )[0]
-    assert bayes_factor(t, n, scale=0.5) == pytest.approx(over / scipy.stats.t.pdf(t, n - 1), rel=0.01)
-    assert bayes_factor(0.0, 1000) < 0.05
-    assert bayes_factor(200.0, 50_000) == math.inf  # beyond what a number can hold, and no error
-    assert bayes_in_words(math.inf) == "> 1,000"
 
 
 def of(values: np.ndarray) -> Contrast:
@@ -210,24 +178,6 @@ def test_margins_are_declared_with_their_unit() -> None:
         read_margins(["5points", "6points"])
 
 
-def test_bayes_factors_are_of_units_that_are_in_all_conditions_or_of_two_groups() -> None:
-    assert bayes_factor_of(3.5, (20,)) == pytest.approx(bayes_factor(3.5, 20))
-    assert bayes_factor_of(3.5, (20, 20)) == pytest.approx(26.743, rel=0.02)
-    assert math.isnan(bayes_factor_of(3.5, ()))
-    random = np.random.RandomState(0)
-    same = contrast([random.rand(12), random.rand(12)], [np.arange(12)] * 2, np.array([1.0, -1.0]))
-    groups = contrast([random.rand(12), random.rand(9)], [np.arange(12), 12 + np.arange(9)], np.array([1.0, -1.0]))
-    mixed = contrast([random.rand(12), random.rand(9)], [np.arange(12), 6 + np.arange(9)], np.array([1.0, -1.0]))
-    assert (same.sizes, groups.sizes, mixed.sizes) == ((12,), (12, 9), ())
-    assert [bayes_in_words(one) for one in (12.34, 0.2, 4321.0, 1e-5, math.nan)] == [
-        "12",
-        "1/5",
-        "> 1,000",
-        "< 1/1,000",
-        "–",
-    ]
-
-
 def test_differences_are_judged_by_the_margin_and_only_by_one_that_was_declared() -> None:
     part = score_table(switchers(0.85)).parts["sts"]
     plain = likeness(part, "sts", "record_transition")
@@ -244,7 +194,6 @@ def test_differences_are_judged_by_the_margin_and_only_by_one_that_was_declared(
         (found["kind"] == "conditions") & found["contrast"].str.startswith(first["contrast"].partition(" minus")[0])
     ]
     assert (own["n_units"] == 10).all()
-    assert own["bf10"].notna().all()
     far = likeness(
         score_table(switchers(0.6)).parts["sts"], "sts", "record_transition", read_margins(["6points"])
     ).iloc[0]
@@ -264,7 +213,7 @@ def test_the_page_says_alike_only_within_a_margin(tmp_path: Path) -> None:
     assert "alike within 200 ms" in page
     assert "--margin 6points --margin 200ms" in page
     trends = pd.read_csv(next((tmp_path / "declared" / "tables").glob("*switching_trends.csv")))
-    assert {"bf10", "alike", "low_alike", "high_alike", "p_alike"} <= {*trends.columns}
+    assert {"alike", "low_alike", "high_alike", "p_alike"} <= {*trends.columns}
 
 
 def test_a_difference_that_nobody_has_is_no_row() -> None:
