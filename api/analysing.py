@@ -150,8 +150,8 @@ def figure(
         str,
         typer.Option(
             "--value",
-            help="what is measured; rt_ms is the mean of reaction times",
-            metavar="correct|rt_ms|rt_median|d_prime",
+            help="what is measured (rt_ms: the mean of reaction times), or an effect that the paradigm's file declares",
+            metavar="correct|rt_ms|rt_median|d_prime|NAME",
         ),
     ] = "",
     margin: MarginOption = (),

@@ -448,6 +448,7 @@ def generators() -> dict[str, Callable[[], str]]:
         "practice": lambda: fields(schema.Practice),
         "example": lambda: fields(schema.Example),
         "quiz": lambda: fields(schema.Quiz),
+        "effects of a file": lambda: fields(schema.EffectOfFile),
         "breaks": lambda: fields(schema.Breaks),
         "adaptive": lambda: fields(schema.Adaptive),
         "session design": lambda: fields(schema.SessionDesign),

@@ -29,6 +29,25 @@ PLAIN = (
 
 
 @dataclass(frozen=True)
+class DeclaredEffect:
+    """An effect that the file of a paradigm declares.
+
+    Parameters
+    ----------
+    of, along : columns: what is compared, and a condition for each level of which it is shown
+    pairs : levels of ``of`` in words: the first minus the second of each
+    value : ``correct``, ``rt_ms``, ``rt_median`` or ``d_prime``
+    """
+
+    name: str
+    of: str
+    pairs: tuple[tuple[str, str], ...]
+    along: str
+    value: str
+    caption: str
+
+
+@dataclass(frozen=True)
 class Declared:
     """What the file of a paradigm says of its conditions.
 
@@ -37,10 +56,12 @@ class Declared:
     conditions : columns that figures, tests and scores are about, the most important first; empty
         where it names none
     levels : of every factor, by column, in the order of the file
+    effects : by name
     """
 
     conditions: tuple[str, ...] = ()
     levels: Mapping[str, tuple[Any, ...]] = field(default_factory=dict[str, tuple[Any, ...]])
+    effects: Mapping[str, DeclaredEffect] = field(default_factory=dict[str, DeclaredEffect])
 
     @classmethod
     def read(cls, content: object) -> Declared:
@@ -48,11 +69,23 @@ class Declared:
         data: Mapping[str, Any] = content if isinstance(content, Mapping) else {}
         factors = {str(name): _levels(value) for name, value in (data.get("factors") or {}).items()}
         columns = {name: name if name in OWN_COLUMNS else f"factor_{name}" for name in factors}
-        named = [
-            columns.get(name) or (name if name in OWN_COLUMNS else f"record_{name}")
-            for name in data.get("conditions") or ()
-        ]
-        return cls(tuple(named), {columns[name]: levels for name, levels in factors.items()})
+
+        def column(name: str) -> str:
+            return columns.get(name) or (name if name in OWN_COLUMNS else f"record_{name}")
+
+        effects = {
+            name: DeclaredEffect(
+                name=name,
+                of=column(entry["of"]),
+                pairs=tuple((str(one), str(other)) for one, other in entry["contrast"].items()),
+                along=column(entry["along"]) if entry.get("along") else "",
+                value=entry.get("value", "correct"),
+                caption=entry.get("caption") or "",
+            )
+            for name, entry in (data.get("effects") or {}).items()
+        }
+        named = tuple(map(column, data.get("conditions") or ()))
+        return cls(named, {columns[name]: levels for name, levels in factors.items()}, effects)
 
     def ordered(self, column: str, words: Iterable[str]) -> list[str]:
         """Levels in words, in the order of the file; in a natural one where it has none."""

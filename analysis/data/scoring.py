@@ -119,9 +119,11 @@ class Scored:
     @functools.cached_property
     def conditions(self) -> list[str]:
         """The columns of conditions of the only paradigm here: those that its file names, or else
-        the factors that it varies."""
+        the factors that it varies; and, after the first, the phase, where questions of several count."""
         named = [name for name in self.of_file.conditions if name in self.items.columns]
-        return [name for name in named if decoded(self.items[name]).nunique() > 1] or varied(self.items)
+        columns = [name for name in named if decoded(self.items[name]).nunique() > 1] or varied(self.items)
+        phases = ["phase"] if "phase" in self.items.columns and self.items["phase"].nunique() > 1 else []
+        return [*columns[:1], *phases, *columns[1:]]
 
     @functools.cached_property
     def known(self) -> dict[Any, Any]:

@@ -3,8 +3,8 @@ is declared for these conditions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -58,7 +58,9 @@ class _Rows:
         )
 
 
-def conditions_effect(part: Scored, paradigm: str, along: str = "", by: str = "", value: str = "correct") -> Effect:
+def conditions_effect(
+    part: Scored, paradigm: str, along: str = "", by: str = "", value: str = "correct", *, signal: str = ""
+) -> Effect:
     """The effect of any column on a measure.
 
     Parameters
@@ -68,6 +70,7 @@ def conditions_effect(part: Scored, paradigm: str, along: str = "", by: str = ""
         begin with; the first factor when not given
     by : a column, each value of which has a panel; the second factor when neither is given
     value : ``correct``, ``rt_ms`` (means), ``rt_median`` or ``d_prime``
+    signal : of d′, the answer that is the signal; by its usual words when not given
 
     Raises
     ------
@@ -76,8 +79,9 @@ def conditions_effect(part: Scored, paradigm: str, along: str = "", by: str = ""
         measured.
     """
     if value not in VALUES:
+        allowed = (*VALUES, *part.of_file.effects)
         raise SpanLabError(
-            f"is {', '.join(VALUES[:-1])} or {VALUES[-1]}, not '{value}'{nearest(value, VALUES)}", option="value"
+            f"is {', '.join(allowed[:-1])} or {allowed[-1]}, not '{value}'{nearest(value, allowed)}", option="value"
         )
     known: Value = next(one for one in VALUES if one == value)
     items, what = part.items, f"figure {NAME}"
@@ -102,7 +106,7 @@ def conditions_effect(part: Scored, paradigm: str, along: str = "", by: str = ""
         _check_levels(items, panel, MOST_PANELS, "by", paradigm)
     numeric = is_numeric(items[x])
     order = () if numeric else tuple(_in_order(part, x))
-    words, sensitivity = question_of(items, names, paradigm, what) if known == "d_prime" else (("", ""), None)
+    words, sensitivity = question_of(items, names, paradigm, what, signal) if known == "d_prime" else (("", ""), None)
     x_name = plain_name(x).replace("_", " ")
     panel_labels = plain_name(panel).replace("_", " ")
     titles = {"correct": "correct", "rt_ms": "reaction time", "rt_median": "median reaction time", "d_prime": "d′"}
@@ -128,6 +132,72 @@ def conditions_effect(part: Scored, paradigm: str, along: str = "", by: str = ""
         human=False,
         blocks=True,
         method=_method(part, paradigm, names, known, words, sensitivity, what),
+    )
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """Preparation of rows: those of the levels that an effect of a file compares, then as for any column.
+
+    Parameters
+    ----------
+    column, levels : what is compared
+    together : what all these levels are called, where they are signal and noise of one measure; else empty
+    rows : what follows
+    """
+
+    column: str
+    levels: tuple[str, ...]
+    together: str
+    rows: Callable[[Scored], Scored] | None = None
+
+    def __call__(self, scored: Scored) -> Scored:
+        items = scored.items[_named(scored.items[self.column]).isin(self.levels).to_numpy(bool)]
+        if self.together:
+            items = items.assign(**{self.column: self.together})
+        compared = replace(scored, items=items.reset_index(drop=True))
+        return compared if self.rows is None else self.rows(compared)
+
+
+def effect_of_file(part: Scored, paradigm: str, name: str) -> Effect:
+    """An effect that a paradigm's file declares.
+
+    Parameters
+    ----------
+    part : scored items of this paradigm
+
+    Raises
+    ------
+    SpanLabError
+        where the data have nothing of it.
+    """
+    declared = part.of_file.effects[name]
+    called = name.replace("_", " ")
+    levels = tuple(dict.fromkeys(level for pair in declared.pairs for level in reversed(pair)))
+    at_once = declared.value == "d_prime"
+    if lost := [column for column in (declared.of, declared.along) if column and column not in part.items.columns]:
+        raise SpanLabError(f"no effect {name}: these data of {paradigm} have no {plain_name(lost[0])}")
+    compared = _Compared(declared.of, levels, called if at_once else "")
+    rows = compared(part)
+    columns = (declared.along or declared.of, "") if at_once else (declared.of, declared.along)
+    signal = ""
+    if at_once:
+        signals = part.items[_named(part.items[declared.of]).eq(declared.pairs[0][0]).to_numpy(bool)]
+        signal = str(next(iter(decoded(signals["correct_answer"]).dropna()), ""))
+    effect = conditions_effect(rows, paradigm, *columns, declared.value, signal=signal)
+    meant = f"Signal: {declared.pairs[0][0]}; noise: {declared.pairs[0][1]}." if at_once else ""
+    differences = tuple(
+        (called if len(declared.pairs) == 1 else f"{one} minus {other}", one, other) for one, other in declared.pairs
+    )
+    return replace(
+        effect,
+        name=name,
+        title=called,
+        order=effect.order if at_once else levels,
+        differences=() if at_once else differences,
+        alone=at_once,
+        prepare=replace(compared, rows=effect.prepare),
+        method=" ".join(filter(None, (declared.caption, meant, effect.method))),
     )
 
 
@@ -210,7 +280,7 @@ def _medians(items: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
 
 
 def question_of(
-    items: pd.DataFrame, names: Sequence[str], paradigm: str, what: str
+    items: pd.DataFrame, names: Sequence[str], paradigm: str, what: str, signal: str = ""
 ) -> tuple[tuple[str, str], Sensitivity]:
     """The word that names the signal, the other word, and how d' is computed from them."""
     if "record_transition" in items.columns and items["record_transition"].notna().any():
@@ -225,7 +295,7 @@ def question_of(
             f"no {what} of d_prime: d′ is of questions that one of two words answers, and {paradigm} has"
             f" {plural(len(words_of), 'answer')}"
         )
-    words = signal_of(words_of)
+    words = signal_of(words_of) if not signal else (signal, next(one for one in words_of if one != signal))
     for name in names:
         levels = truth.groupby(items[name].astype(str)).nunique()
         if (levels < 2).all():
@@ -234,7 +304,8 @@ def question_of(
                 " d′ needs both"
             )
     by = (*names[1:], *names[:1])
-    return words, Sensitivity(by, "forced choice" if words in SIDES else "detection", ("d′",))
+    sides = not signal and words in SIDES
+    return words, Sensitivity(by, "forced choice" if sides else "detection", ("d′",))
 
 
 def _method(

@@ -96,7 +96,7 @@ def between_panels(
     margin: Margin | None = None,
 ) -> pd.DataFrame:
     """For each answerer and pair of panels: how much their means differ over the conditions that
-    both have, and (along numbers) their slopes.
+    both have, and how much their slopes (along numbers) or declared differences do.
 
     Returns
     -------
@@ -116,19 +116,15 @@ def between_panels(
                 both = sorted(first.keys() & second.keys(), key=str if effect.order else float)
                 if not both:
                     continue
-                asked = {"mean": np.full(len(both), 1 / len(both))}
-                if not effect.order and len(both) > 1:
-                    x = np.asarray(both, float) - np.mean(np.asarray(both, float))
-                    asked["slope"] = x / (x @ x)
+                asked = {"mean": dict.fromkeys(both, 1 / len(both))}
+                asked |= _weights(effect, {place: first[place] for place in both})
                 names = [
                     ", ".join(str(value) for value in panel if not effect.sensitivity or value != source.measured)
                     for panel in (one, other)
                 ]
                 for what, weight in asked.items():
-                    numbers, weights = (
-                        [*(first[place] for place in both), *(second[place] for place in both)],
-                        np.concatenate([weight, -weight]),
-                    )
+                    numbers = [*(first[place] for place in weight), *(second[place] for place in weight)]
+                    weights = np.array([*weight.values(), *(-one for one in weight.values())])
                     head = dict(zip(WHO, who, strict=True)) | {
                         "contrast": f"{what}, {names[0]} minus {names[1]}",
                         "conditions": len(both),

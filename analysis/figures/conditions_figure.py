@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from ..data.columns import columns_there
 from ..data.scoring import Scored
-from ..effects.conditions import NAME, VALUES, conditions_effect, unnamed_conditions
+from ..effects.conditions import NAME, VALUES, conditions_effect, effect_of_file, unnamed_conditions
 from ..effects.effect import Effect
+from ..effects.reaction_times import timed_questions
 from .effect_figure import ComputedEffect, compute_effect
 from .figure import FigureDeclaration, Wish, chosen
 from .marked_answers import no_answers
@@ -36,8 +37,13 @@ def compute_conditions(data: Data, wish: Wish) -> ComputedEffect:
         lost = [name for name in asked if name.removeprefix("factor_").removeprefix("record_") not in there]
         return f"{paradigm} has no column {' and no column '.join(lost)}." if lost else ""
 
-    alone = wish.paradigms or tuple(data.titles)
+    having = [name for name, part in data.scored.parts.items() if wish.value in part.of_file.effects]
+    alone = wish.paradigms or having or tuple(data.titles)
     paradigm = alone[0] if len(alone) == 1 and alone[0] in data.scored.parts else chosen(NAME, missing, data, wish)
+    if wish.value in data.scored.parts[paradigm].of_file.effects:
+        effect = effect_of_file(data.scored.parts[paradigm], paradigm, wish.value)
+        computed = compute_effect(effect, data, replace(wish, paradigms=(paradigm,)), panels=True)
+        return replace(computed, asked=("--value", wish.value))
     effect = conditions_effect(data.scored.parts[paradigm], paradigm, wish.along, wish.by, wish.value)
     computed = compute_effect(effect, data, replace(wish, paradigms=(paradigm,)), panels=True)
     options = ("--along", effect.x, *(("--by", effect.panels[0]) if effect.panels else ()), "--value", wish.value)
@@ -48,14 +54,20 @@ def compute_conditions(data: Data, wish: Wish) -> ComputedEffect:
 
 
 def unnamed(data: Data, paradigm: str, effects: Sequence[Effect]) -> list[Wish]:
-    """Return what a page asks of this figure, beside the effects that it shows: factors that none
-    of them shows, in right answers and in people's times."""
+    """Return what a page asks of this figure, beside the effects that it shows: those that the file
+    declares, and factors that none of them shows, in right answers and in people's times."""
     part = data.scored.parts[paradigm]
-    columns_of = [(unnamed_conditions(part, effects, value), value) for value in VALUES[:2]]
+    timed = len(timed_questions(part)) > 0
+    own = [name for name, one in part.of_file.effects.items() if timed or not one.value.startswith("rt_")]
+    shown = [*effects, *(effect_of_file(part, paradigm, name) for name in own)]
+    columns_of = [(unnamed_conditions(part, shown, value), value) for value in VALUES[:2]]
     return [
-        Wish((paradigm,), along=columns[0], by=columns[1], value=value)
-        for columns, value in columns_of
-        if columns is not None
+        *(Wish((paradigm,), value=name) for name in own),
+        *(
+            Wish((paradigm,), along=columns[0], by=columns[1], value=value)
+            for columns, value in columns_of
+            if columns is not None
+        ),
     ]
 
 

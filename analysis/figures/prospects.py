@@ -64,6 +64,7 @@ def prospects(responses: pd.DataFrame, paradigm: str, content: Mapping[str, Any]
         scored.parts[paradigm], [one for one in EFFECTS if one.name in figures], "correct"
     ):
         figures.append(CONDITIONS.name)
+    figures += [*Declared.read(content).effects] if len(scored.items) else []
     if len(scored.items):
         figures += [figure.name for figure in FIGURES if figure.of_people and figure.concerns(scored, paradigm)]
     return Prospects(tuple(figures), why)

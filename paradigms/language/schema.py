@@ -377,6 +377,36 @@ Design = Annotated[
 ]
 
 
+class EffectOfFile(StrictModel):
+    """An effect of a paradigm's own, for figures, tests and sentences."""
+
+    of: str = Field(description="the factor or recorded value whose levels are compared, such as transition")
+    contrast: Annotated[dict[str, str], Field(min_length=1, max_length=6)] = Field(
+        description="levels that are compared: {switch: repeat} is switch minus repeat"
+    )
+    along: str | None = Field(
+        default=None, description="a factor or recorded value, for each level of which the effect is shown"
+    )
+    value: Literal["correct", "rt_ms", "rt_median", "d_prime"] = Field(
+        default="correct",
+        description=(
+            "what is compared: right answers, mean or median reaction times of right answers, or d_prime: the first"
+            " level is the signal, the other one the noise"
+        ),
+    )
+    caption: Annotated[str, Field(max_length=400)] | None = Field(
+        default=None, description="what it shows, in a sentence"
+    )
+
+    @model_validator(mode="after")
+    def _comparable(self) -> EffectOfFile:
+        if same := next((one for one, other in self.contrast.items() if one == other), ""):
+            raise ValueError(f"'{same}' is compared with itself")
+        if self.value == "d_prime" and len(self.contrast) > 1:
+            raise ValueError("d_prime has one signal and one noise; write an effect for each further pair")
+        return self
+
+
 class Source(StrictModel):
     """The origin of the paradigm."""
 
@@ -426,6 +456,9 @@ class Head(StrictModel):
             "factors and recorded values that figures, tests and scores are about, the most important first; all"
             " factors when not given"
         ),
+    )
+    effects: dict[str, EffectOfFile] = Field(
+        default_factory=dict, description="effects that figures, tests and sentences are about, by name"
     )
     network: NetworkView | None = Field(default=None, description="what a network sees")
     instructions: dict[str, str] = Field(

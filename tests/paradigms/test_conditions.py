@@ -16,6 +16,7 @@ import pytest
 from openpyxl import Workbook
 from paradigm_texts import PROBE, load, text
 from PIL import Image
+from scipy.stats import norm
 from session_tools import Saying, take
 
 from spanlab.agents.base import Response
@@ -24,8 +25,11 @@ from spanlab.analysis.data.coding import decoded
 from spanlab.analysis.data.columns import Declared, varied
 from spanlab.analysis.data.loading import load as load_data
 from spanlab.analysis.data.scoring import Scored, score_table
-from spanlab.analysis.effects.conditions import conditions_effect
-from spanlab.analysis.effects.trends import trends
+from spanlab.analysis.effects.conditions import conditions_effect, effect_of_file
+from spanlab.analysis.effects.trends import between_panels, trends
+from spanlab.analysis.figures.conditions_figure import CONDITIONS
+from spanlab.analysis.figures.figure import Wish
+from spanlab.analysis.report.figures import compute_figures
 from spanlab.analysis.stats.likeness import likeness
 from spanlab.analysis.stats.mixed_model import sort_cells
 from spanlab.core.errors import ParadigmError
@@ -98,6 +102,24 @@ def test_a_question_with_score_false_is_recorded_and_in_no_accuracy(tmp_path: Pa
     data = load_data([session.folder])
     assert set(data.scored.items["phase"]) == {"probe"}
     assert any("without a score left out" in note for note in data.scored.notes)
+
+
+def test_questions_of_two_phases_are_told_apart(tmp_path: Path) -> None:
+    """A press that is always right, and a guess: averaged, they would be three quarters."""
+    cue = "  - {phase: cue, show: {blank: {}}, ask: {choice: {options: [go, stop]}, answer: go}}\n"
+    probe = "  - {phase: probe, show: {blank: {}}, ask: {choice: {options: [a, b]}, answer: =side}}\n"
+    content = f"factors: {{kind: [new, old]}}\ndraw: {{side: {{one_of: {{of: [a, b]}}}}}}\ntimeline:\n{cue}{probe}"
+    paradigm = of_text(tmp_path, content)
+    answers = Saying(
+        lambda percept, number: Response("go" if percept.phase == "cue" else "a", 400.0, {}, "answered", {})
+    )
+    take(tmp_path / "data", paradigm, answers, 60, seed=1)
+    part = load_data([tmp_path / "data"]).scored.parts["small"]
+    assert part.conditions == ["factor_kind", "phase"]
+    table = conditions_effect(part, "small").table(part, "small")
+    means = table.groupby("phase")["mean"].mean()
+    assert means["cue"] == 1
+    assert 0.3 < means["probe"] < 0.7
 
 
 def test_score_takes_yes_or_no(tmp_path: Path) -> None:
@@ -316,3 +338,109 @@ def test_levels_in_words_are_told_without_the_quotes_of_the_record() -> None:
     contrasts = likeness(scored.parts["flanker"], "flanker", "factor_flankers")["contrast"]
     assert any("incongruent minus congruent" in text for text in contrasts)
     assert not any('"' in text for text in contrasts)
+
+
+# -- effects of the file ---------------------------------------------------------------------------
+
+#: shares of right answers, by what a row records
+PLANTED: dict[str, Callable[[Mapping[str, Any]], float]] = {
+    "axcpt": lambda row: {"AX": 0.95, "AY": 0.75, "BX": 0.8, "BY": 0.97}[row["factor_trial_type"]],
+    "retro_cue": lambda row: {"valid": 0.9, "neutral": 0.75}[row["factor_cue"]],
+    "two_lists": lambda row: {"positive": 0.9, "intrusion": 0.75, "new": 0.97}[row["factor_probe_kind"]],
+    "flanker": lambda row: {"congruent": 1, "neutral": 0.95, "incongruent": 0.8}[row["factor_flankers"]],
+    "task_switching": lambda row: (
+        0.95 if row["record_transition"] != "switch" else {100: 0.7, 900: 0.9}[row["factor_cue_ms"]]
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("paradigm", "name", "differences"),
+    [
+        ("axcpt", "ay_errors", {1000: -0.22, 5000: -0.22}),
+        ("axcpt", "bx_errors", {1000: -0.17, 5000: -0.17}),
+        ("retro_cue", "retro_cue_benefit", {2: 0.15, 4: 0.15, 6: 0.15}),
+        ("two_lists", "intrusion_cost", {100: -0.22, 600: -0.22, 2000: -0.22}),
+        ("flanker", "flanker_effect", {None: -0.2}),
+        ("task_switching", "switch_cost", {100: -0.25, 900: -0.05}),
+    ],
+)
+def test_effects_of_the_library_are_found_in_twelve_people(
+    paradigm: str, name: str, differences: dict[int | None, float]
+) -> None:
+    scored = twelve_people(paradigm, PLANTED[paradigm])
+    effect = effect_of_file(scored.parts[paradigm], paradigm, name)
+    rows = [row for row in trends(effect, scored, paradigm).to_dict("records") if row["contrast"] != "slope"]
+    assert {row["contrast"] for row in rows} == {name.replace("_", " ")}
+    found = {row.get(effect.panels[0]) if effect.panels else None: row for row in rows}
+    assert found.keys() == differences.keys()
+    for level, planted in differences.items():
+        assert found[level]["low"] < planted < found[level]["high"]
+    assert min(row["p"] for row in rows) < 0.001
+    assert effect.method.startswith(load_paradigm(paradigm).data["effects"][name]["caption"])
+
+
+def test_preparation_makes_the_switch_cost_smaller() -> None:
+    """The interaction: 20 points between the two times to prepare."""
+    scored = twelve_people("task_switching", PLANTED["task_switching"])
+    effect = effect_of_file(scored.parts["task_switching"], "task_switching", "switch_cost")
+    rows = {row["contrast"]: row for row in between_panels(effect, scored, "task_switching").to_dict("records")}
+    assert set(rows) == {"mean, 100 minus 900", "switch cost, 100 minus 900"}
+    row = rows["switch cost, 100 minus 900"]
+    assert row["low"] < -0.2 < row["high"]
+    assert row["p"] < 0.001
+
+
+def test_d_context_is_hits_against_false_alarms_of_the_other_x() -> None:
+    scored = twelve_people("axcpt", PLANTED["axcpt"])
+    effect = effect_of_file(scored.parts["axcpt"], "axcpt", "d_context")
+    table = effect.table(scored, "axcpt", human="")
+    items = scored.items[scored.items["factor_delay_ms"].astype(str) == "1000"]
+    each = []
+    for _, own in items.groupby("participant"):
+        right = {
+            kind: own.loc[own["factor_trial_type"].astype(str).str.contains(kind), "correct"] for kind in ("AX", "BX")
+        }
+        hits, alarms = ((values.sum() + 0.5) / (len(values) + 1) for values in (right["AX"], 1 - right["BX"]))
+        each.append(norm.ppf(hits) - norm.ppf(alarms))
+    (row,) = table[table["factor_delay_ms"].astype(int) == 1000].to_dict("records")
+    assert row["mean"] == pytest.approx(np.mean(each))
+    assert "Signal: AX; noise: BX." in effect.method
+
+
+EFFECTS = """
+effects:
+  lure_cost: {of: lure, contrast: {near: far}, along: kind, caption: Near lures are harder.}
+  times: {of: lure, contrast: {near: far}, value: rt_ms}
+"""
+
+
+def test_a_page_shows_the_effects_of_the_file(tmp_path: Path) -> None:
+    paradigm = of_text(tmp_path, SWITCHING + EFFECTS)
+    take(tmp_path / "data", paradigm, make_agent("chance"), 60, seed=1)
+    data = load_data([tmp_path / "data"])
+    computed, _, failed = compute_figures(data, "small")
+    assert not failed
+    assert computed["conditions_lure_cost"].title == "Small: lure cost"
+    assert "conditions_times" not in computed  # a machine's times mean nothing
+    drawn = CONDITIONS.compute(data, Wish(value="lure_cost"))
+    assert drawn.asked == ("--value", "lure_cost")
+    assert list(drawn.table.columns[3:5]) == ["factor_kind", "record_lure"]
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (
+            "{of: lurre, contrast: {near: far}}",
+            "'lurre' is neither a factor nor recorded by a step.*'lure'",
+        ),
+        ("{of: kind, contrast: {new: odl}}", "'odl' is not a level of 'kind' \\(new, old\\)"),
+        ("{of: kind, contrast: {new: new}}", "'new' is compared with itself"),
+        ("{of: kind, contrast: {new: old}, along: dely}", "'dely' is neither a factor"),
+        ("{of: kind, contrast: {new: old}, value: speed}", "expected 'correct', 'rt_ms', 'rt_median' or 'd_prime'"),
+    ],
+)
+def test_effects_of_what_there_is_not_are_refused(line: str, says: str, tmp_path: Path) -> None:
+    with pytest.raises(ParadigmError, match=says):
+        of_text(tmp_path, f"{SWITCHING}effects: {{cost: {line}}}\n")
