@@ -44,7 +44,7 @@ class _Rows:
     def __call__(self, scored: Scored) -> Scored:
         items = scored.items
         for name in filter(None, (self.along, self.by)):
-            items = items.assign(**{name: _named(items[name])})
+            items = items.assign(**{name: in_words(items[name])})
         scored = Scored(items, scored.intrusions, scored.notes)
         if self.sensitivity is not None:
             return self.sensitivity.of_words(scored, {self.words[0]}, {self.words[1]})
@@ -152,7 +152,7 @@ class _Compared:
     rows: Callable[[Scored], Scored] | None = None
 
     def __call__(self, scored: Scored) -> Scored:
-        items = scored.items[_named(scored.items[self.column]).isin(self.levels).to_numpy(bool)]
+        items = scored.items[in_words(scored.items[self.column]).isin(self.levels).to_numpy(bool)]
         if self.together:
             items = items.assign(**{self.column: self.together})
         compared = replace(scored, items=items.reset_index(drop=True))
@@ -182,7 +182,7 @@ def effect_of_file(part: Scored, paradigm: str, name: str) -> Effect:
     columns = (declared.along or declared.of, "") if at_once else (declared.of, declared.along)
     signal = ""
     if at_once:
-        signals = part.items[_named(part.items[declared.of]).eq(declared.pairs[0][0]).to_numpy(bool)]
+        signals = part.items[in_words(part.items[declared.of]).eq(declared.pairs[0][0]).to_numpy(bool)]
         signal = str(next(iter(decoded(signals["correct_answer"]).dropna()), ""))
     effect = conditions_effect(rows, paradigm, *columns, declared.value, signal=signal)
     meant = f"Signal: {declared.pairs[0][0]}; noise: {declared.pairs[0][1]}." if at_once else ""
@@ -233,7 +233,7 @@ def _shows(effect: Effect, part: Scored, name: str) -> bool:
     )
 
 
-def _named(column: pd.Series) -> pd.Series:
+def in_words(column: pd.Series) -> pd.Series:
     """Levels as they are said: numbers as numbers, everything else as words."""
     if is_numeric(column):
         return decoded(column)
@@ -253,7 +253,7 @@ def _named(column: pd.Series) -> pd.Series:
 
 def _in_order(part: Scored, column: str) -> list[str]:
     """The levels of a column in words, in the order of the file."""
-    return part.of_file.ordered(column, _named(part.items[column]).dropna().astype(str).unique())
+    return part.of_file.ordered(column, in_words(part.items[column]).dropna().astype(str).unique())
 
 
 def _check_levels(items: pd.DataFrame, name: str, most: int, option: str, paradigm: str) -> None:

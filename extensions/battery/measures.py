@@ -152,6 +152,28 @@ def _guesses(rows: Rows) -> float:
     return float(fit_mixture(_errors(rows)).p_guess)
 
 
+def _difference(of: Callable[[Rows], float]) -> Callable[[Rows], float]:
+    """A score of the rows of one level (``signal`` 1) minus that of the other's (0)."""
+
+    def value(rows: Rows) -> float:
+        one, other = ({name: column[rows["signal"] == level] for name, column in rows.items()} for level in (1, 0))
+        return of(one) - of(other)
+
+    return value
+
+
+def _mean_time(rows: Rows) -> float:
+    times = rows["rt_ms"][(rows["correct"] == 1) & np.isfinite(rows["rt_ms"])]
+    return _mean(times)
+
+
+#: By the value of an effect that a paradigm's file declares, its unit and its size in one person.
+EFFECTS: Mapping[str, tuple[str, Callable[[Rows], float]]] = {
+    "correct": ("share, -1 to 1", _difference(_share)),
+    "rt_ms": ("ms", _difference(_mean_time)),
+    "rt_median": ("ms", _difference(_time(0.5))),
+    "d_prime": ("z", lambda rows: _detected(rows, "dprime")),
+}
 ACCURACY = (
     Measure(
         "accuracy",

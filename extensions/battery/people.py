@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spanlab.analysis.data import decisions_of, of_sessions, score_table
-from spanlab.analysis.effects import in_order, question_of
+from spanlab.analysis.effects import in_order, in_words, question_of
 from spanlab.analysis.stats import spearman_brown
 from spanlab.core import SpanLabError, grouped
 
@@ -22,7 +22,7 @@ from .measures import Measure, Rows
 if TYPE_CHECKING:
     import pandas as pd
 
-    from spanlab.analysis.data import Rule, SessionFacts
+    from spanlab.analysis.data import Declared, Rule, SessionFacts
 
 CODEBOOK = (
     "column",
@@ -149,12 +149,14 @@ def scores_by_person(
             values,
         )
     items = score_table(responses).items
+    declared = {facts.paradigm: facts.declared for facts in sessions}
     real = responses[
         ~_true(responses, "practice") & ~_true(responses, "pilot") & responses["participant"].fillna("").ne("")
     ]
     for paradigm, rows in real.groupby("paradigm", sort=True, observed=True):
         answered = items[(items["paradigm"] == paradigm) & items["participant"].astype(str).ne("")]
-        for chosen, which, source in _kinds(answered, rows, str(paradigm)):
+        effects = _effects(answered, declared[str(paradigm)]) if str(paradigm) in declared else ()
+        for chosen, which, source in (*_kinds(answered, rows, str(paradigm)), *effects):
             _add_measures(table, str(paradigm), chosen, which, source, errors)
         _add_scales(table, str(paradigm), rows, alone=not len(answered))
     _add_conduct(table, sessions)
@@ -201,6 +203,18 @@ def _detections(items: pd.DataFrame, paradigm: str) -> Iterator[tuple[pd.DataFra
             (*measures.DETECTION, *(measures.CAPACITY if sized else ())),
             f"questions whose signal is '{signal}'",
         )
+
+
+def _effects(items: pd.DataFrame, declared: Declared) -> Iterator[tuple[pd.DataFrame, tuple[Measure, ...], str]]:
+    """The effects that the paradigm's file declares: rows of two levels, with the first of them as ``signal``."""
+    for effect in declared.effects.values():
+        unit, value = measures.EFFECTS[effect.value]
+        words = in_words(items[effect.of]) if effect.of in items.columns else None
+        for one, other in effect.pairs if words is not None else ():
+            name = effect.name if len(effect.pairs) == 1 else f"{effect.name}_{one}"
+            says = f"{effect.caption} {one} minus {other}, over all other conditions.".strip()
+            compared = items.assign(signal=words.eq(one).to_numpy(float))[words.isin([one, other]).to_numpy(bool)]
+            yield compared, (Measure(name, says, unit, value),), f"scored answers of {one} and {other}"
 
 
 def arrays(rows: pd.DataFrame) -> Rows:

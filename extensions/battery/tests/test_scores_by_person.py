@@ -13,15 +13,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 
-from spanlab.analysis.data import apply_exclusions, score_table, without_memory
+from spanlab.analysis.data import Declared, apply_exclusions, score_table, without_memory
 from spanlab.analysis.data.exclusions import OfSessions
 from spanlab.analysis.data.people_table import read_people, with_people
 from spanlab.api import read_rules
 from spanlab.core import SpanLabError
 from spanlab.extensions.battery.correlations import correlations
 from spanlab.extensions.battery.files import write
-from spanlab.extensions.battery.people import ScoreTable, alpha, omega, scores_by_person
+from spanlab.extensions.battery.people import ScoreTable, _effects, alpha, arrays, omega, scores_by_person
 
 LISTS = ("corsi", "digit_span", "operation_span", "symmetry_span")
 #: accuracy of decisions of those whom the rule of 85 % is about: below, at, and above the edge
@@ -474,3 +475,37 @@ def test_every_column_is_a_measure_of_rules_and_a_condition_of_figures(tmp_path:
     (tmp_path / "wrong.yaml").write_text("exclude:\n  - {leave_out: participants, where: score, below: 1}\n")
     with pytest.raises(SpanLabError, match="'score' needs 'table'"):
         read_rules(tmp_path / "wrong.yaml")
+
+
+def test_effects_of_the_file_are_scores_of_each_person() -> None:
+    """Two people with 20 rows of each level: the differences by hand."""
+    rows = [
+        {
+            "participant": person,
+            "session": person,
+            "trial": trial,
+            "record_shift": json.dumps("switch" if trial % 2 else "repeat"),
+            "correct": trial >= 2 * wrong or not trial % 2,
+            "rt_ms": 700.0 if trial % 2 else 500.0,
+            "outcome": "answered",
+        }
+        for person, wrong in (("P1", 5), ("P2", 0))
+        for trial in range(40)
+    ]
+    effects = {
+        "cost": {"of": "shift", "contrast": {"switch": "repeat"}, "caption": "A cost."},
+        "in_time": {"of": "shift", "contrast": {"switch": "repeat"}, "value": "rt_ms"},
+        "told": {"of": "shift", "contrast": {"repeat": "switch"}, "value": "d_prime"},
+        "elsewhere": {"of": "lure", "contrast": {"near": "far"}},
+    }
+    found = {
+        (measure.name, person): measure.value(arrays(own))
+        for compared, (measure,), _ in _effects(pd.DataFrame(rows), Declared.read({"effects": effects}))
+        for person, own in compared.groupby("participant")
+    }
+    assert found[("cost", "P1")] == pytest.approx(-5 / 20)
+    assert found[("cost", "P2")] == 0
+    assert found[("in_time", "P1")] == 200
+    hits, alarms = 20.5 / 21, 5.5 / 21
+    assert found[("told", "P1")] == pytest.approx(norm.ppf(hits) - norm.ppf(alarms))
+    assert {name for name, _ in found} == {"cost", "in_time", "told"}
