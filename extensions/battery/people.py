@@ -209,8 +209,10 @@ def _effects(items: pd.DataFrame, declared: Declared) -> Iterator[tuple[pd.DataF
     """The effects that the paradigm's file declares: rows of two levels, with the first of them as ``signal``."""
     for effect in declared.effects.values():
         unit, value = measures.EFFECTS[effect.value]
-        words = in_words(items[effect.of]) if effect.of in items.columns else None
-        for one, other in effect.pairs if words is not None else ():
+        if effect.of not in items.columns:
+            continue
+        words = in_words(items[effect.of])
+        for one, other in effect.pairs:
             name = effect.name if len(effect.pairs) == 1 else f"{effect.name}_{one}"
             says = f"{effect.caption} {one} minus {other}, over all other conditions.".strip()
             compared = items.assign(signal=words.eq(one).to_numpy(float))[words.isin([one, other]).to_numpy(bool)]
