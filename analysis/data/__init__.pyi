@@ -1,5 +1,4 @@
 from .coding import decoded as decoded
-from .columns import Declared as Declared
 from .columns import plain_name as plain_name
 from .door import tables_of as tables_of
 from .exclusions import Rule as Rule

@@ -22,7 +22,7 @@ from .measures import Measure, Rows
 if TYPE_CHECKING:
     import pandas as pd
 
-    from spanlab.analysis.data import Declared, Rule, SessionFacts
+    from spanlab.analysis.data import Rule, SessionFacts
 
 CODEBOOK = (
     "column",
@@ -149,13 +149,13 @@ def scores_by_person(
             values,
         )
     items = score_table(responses).items
-    declared = {facts.paradigm: facts.declared for facts in sessions}
+    known = {facts.paradigm: facts for facts in sessions}
     real = responses[
         ~_true(responses, "practice") & ~_true(responses, "pilot") & responses["participant"].fillna("").ne("")
     ]
     for paradigm, rows in real.groupby("paradigm", sort=True, observed=True):
         answered = items[(items["paradigm"] == paradigm) & items["participant"].astype(str).ne("")]
-        effects = _effects(answered, declared[str(paradigm)]) if str(paradigm) in declared else ()
+        effects = _effects(answered, known[str(paradigm)]) if str(paradigm) in known else ()
         for chosen, which, source in (*_kinds(answered, rows, str(paradigm)), *effects):
             _add_measures(table, str(paradigm), chosen, which, source, errors)
         _add_scales(table, str(paradigm), rows, alone=not len(answered))
@@ -205,9 +205,9 @@ def _detections(items: pd.DataFrame, paradigm: str) -> Iterator[tuple[pd.DataFra
         )
 
 
-def _effects(items: pd.DataFrame, declared: Declared) -> Iterator[tuple[pd.DataFrame, tuple[Measure, ...], str]]:
+def _effects(items: pd.DataFrame, facts: SessionFacts) -> Iterator[tuple[pd.DataFrame, tuple[Measure, ...], str]]:
     """The effects that the paradigm's file declares: rows of two levels, with the first of them as ``signal``."""
-    for effect in declared.effects.values():
+    for effect in facts.declared.effects.values():
         unit, value = measures.EFFECTS[effect.value]
         if effect.of not in items.columns:
             continue

@@ -8,6 +8,7 @@ import math
 import statistics
 from collections import defaultdict
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from spanlab.analysis.data import Declared, apply_exclusions, score_table, without_memory
+from spanlab.analysis.data import apply_exclusions, score_table, without_memory
+from spanlab.analysis.data.columns import Declared
 from spanlab.analysis.data.exclusions import OfSessions
 from spanlab.analysis.data.people_table import read_people, with_people
 from spanlab.api import read_rules
@@ -498,9 +500,10 @@ def test_effects_of_the_file_are_scores_of_each_person() -> None:
         "told": {"of": "shift", "contrast": {"repeat": "switch"}, "value": "d_prime"},
         "elsewhere": {"of": "lure", "contrast": {"near": "far"}},
     }
+    facts: Any = SimpleNamespace(declared=Declared.read({"effects": effects}))
     found = {
         (measure.name, person): measure.value(arrays(own))
-        for compared, (measure,), _ in _effects(pd.DataFrame(rows), Declared.read({"effects": effects}))
+        for compared, (measure,), _ in _effects(pd.DataFrame(rows), facts)
         for person, own in compared.groupby("participant")
     }
     assert found[("cost", "P1")] == pytest.approx(-5 / 20)
