@@ -71,7 +71,7 @@ MEASURES: Mapping[MeasureName, tuple[tuple[Level, ...], str]] = {
     ),
     "above_blind": (
         _MORE,
-        "proportion correct minus that of the best blind guess (the column blind, which older records lack)",
+        "proportion correct minus that of the best blind guess (the column blind, which some tables lack)",
     ),
     "failed": (("sessions",), "share of the planned trials that failed (chat models), 0 to 1"),
     "omitted": (_MORE, "share of questions without an answer in time, 0 to 1"),

@@ -4,7 +4,7 @@ are from SpanLab's into ``docs/measurements.md``.
     python scripts/fidelity/lme4.py            fits all of them (minutes) and writes the table; needs Rscript with lme4 (apt install r-base-core r-cran-lme4)
 
 Data: published counts of N-back blocks (24 answers each; ``analysis/published/nback_blocks.csv``),
-and sessions of people that earlier versions recorded (``tests/golden/sessions``). Both sides
+and recorded sessions of people (``tests/golden/sessions``). Both sides
 maximise the likelihood without priors, so that the models are the same; what SpanLab prints, with
 its priors and the restricted likelihood, stands beside. Logistic models are compared by Laplace's
 approximation on both sides. In probit models lme4 takes the expected curvature for it, SpanLab the
