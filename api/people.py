@@ -206,6 +206,7 @@ def run(
     ('simulated:capacity', 2)
     """
     from ..agents.human.input.steps import read_refractory
+    from ..paradigms import load_paradigm
     from ..sessions.key_mapping import key_setting
     from ..sessions.people import Seat, begin_with_somebody, plan_for_somebody
     from ..sessions.run import carry_out
@@ -239,6 +240,7 @@ def run(
         seat = Seat(participant, window, simulate, speed)
         said = run_study(paradigm, Path(data), request, seat, dialog=options.get("dialog", True))
         return Taken(Path(data), told=said)
+    load_paradigm(paradigm)  # whether there is one is told before who takes part is asked
     leave_out(dict.fromkeys(part(options, VisitOptions), True), f"{paradigm} is not a study file")
     watching = watcher(options.get("say"))
     usual = {"palette": "published", "refractory": read_refractory("200,100")}

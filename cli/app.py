@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 from typing_extensions import override
 
 from ..core.errors import SpanLabError
+from ..core.registry import nearest
 from ..core.version import __version__
 from .command_table import TITLES, Commands, panel_of
 from .making import SETTINGS
@@ -22,6 +23,12 @@ from .making import SETTINGS
 
 class _Front(TyperGroup):
     """The command line, whose help lists the commands in panels, each with a whole sentence."""
+
+    @override
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args[0] in _ELSEWHERE and args[0] not in self.commands:
+            raise SpanLabError(f"there is no command '{args[0]}'; {_ELSEWHERE[args[0]]}")
+        return super().resolve_command(ctx, args)
 
     @override
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -90,7 +97,10 @@ def main() -> None:
         if isinstance(error, _Complaint):
             message, context = plain_words(error.format_message()), getattr(error, "ctx", None)
             unknown = getattr(error, "option_name", None)
-            message = f"No such option: {unknown}; {_ELSEWHERE[unknown]}" if unknown in _ELSEWHERE else message
+            if unknown is not None:  # the nearest name, or none
+                alike = nearest(unknown, getattr(error, "possibilities", None) or ())
+                known = f"; {_ELSEWHERE[unknown]}" if unknown in _ELSEWHERE else alike
+                message = f"No such option: {unknown}{known}"
             hint = f" (see {context.command_path} --help)" if context is not None and "\n" not in message else ""
             _stop(f"{message}{hint}", error.exit_code)
         raise
@@ -113,6 +123,8 @@ _ELSEWHERE = {
     "--model": "name a chat model with --agent chat:MODEL",
     "--limit": "give the number of trials with --trials",
     "--temperature": "give --chat temperature=NUMBER",
+    "gui": "the app is opened by spanlab app",
+    "view": "conversations are shown by spanlab transcript, and everything else by spanlab app",
 }
 
 

@@ -289,6 +289,8 @@ def parse(text: str, name: str) -> Document:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         what = " ".join(part for part in (error.context, error.problem) if part)
+        if error.context == "while scanning a simple key":  # it is known a line later
+            mark, what = error.context_mark, "there is a line without a colon; write KEY: VALUE"
         line = text.splitlines()[mark.line] if mark and mark.line < len(text.splitlines()) else ""
         if "\t" in line[: len(line) - len(line.lstrip())]:
             what = "the line is indented with a tab; use spaces"

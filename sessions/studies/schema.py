@@ -13,6 +13,7 @@ from urllib.parse import quote
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     Discriminator,
     Field,
     StrictFloat,
@@ -41,7 +42,15 @@ _NUMBER = re.compile(r"[-+]?[0-9]{1,15}([.,][0-9]{1,15})?")
 
 Text = Annotated[str, Field(min_length=1, max_length=20_000)]
 #: a text in each language of the study
-Texts = Annotated[dict[str, Text], Field(min_length=1)]
+
+
+def _by_language(value: object) -> object:
+    if isinstance(value, str):
+        raise ValueError("expected a text for each language, such as en: ...; found one text")
+    return value
+
+
+Texts = Annotated[dict[str, Text], BeforeValidator(_by_language), Field(min_length=1)]
 Bound = StrictInt | StrictFloat
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,40}$")]
 _LONGEST = 500

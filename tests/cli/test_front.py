@@ -99,6 +99,23 @@ def test_values_are_refused_in_plain_words(run: Run, line: list[str], said: str)
     assert "Input should" not in told
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (["run", "study.yml"], "study.yml: there is no such paradigm file"),
+        (["gui"], "there is no command 'gui'; the app is opened by spanlab app"),
+        (["replay", "vsr", "--agnet", "ideal"], "No such option: --agnet; did you mean '--agent'? (see"),
+        (["replay", "vsr", "--model", "m"], "No such option: --model; name a chat model with --agent chat:MODEL"),
+        (["check", "colon.yaml"], "colon.yaml:2 not valid YAML: there is a line without a colon; write KEY: VALUE"),
+        (["check", "consent.yaml"], "consent.yaml:4 consent: expected a text for each language, such as en: ..."),
+    ],
+)
+def test_slips_are_told_with_what_was_meant(run: Run, tmp_path: Path, line: list[str], said: str) -> None:
+    (tmp_path / "colon.yaml").write_text("study: s\ntitle S\nparadigms: [vsr]\n", encoding="utf-8")
+    (tmp_path / "consent.yaml").write_text("study: s\ntitle: S\nparadigms: [vsr]\nconsent: text\n", encoding="utf-8")
+    assert said in complaint(*run(*line))
+
+
 def test_plain_words() -> None:
     assert plain_words("Input should be less than or equal to 5 (x)") == "expected a number up to 5 (x)"
     assert plain_words("Input should be greater than 0") == "expected a number above 0"
