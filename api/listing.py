@@ -65,13 +65,6 @@ def catalogue(
         bool,
         typer.Option("--parts", help="list what a paradigm file can draw, show and ask, with all parameters instead"),
     ] = False,
-    json_schema: Annotated[
-        bool,
-        typer.Option(
-            "--json-schema",
-            help="with --parts: a JSON Schema of paradigm files; --parts study --json-schema: of study files",
-        ),
-    ] = False,
     timetable: Annotated[
         bool, typer.Option("--timetable", help="show how long each phase lasts for people instead, as published")
     ] = False,
@@ -91,11 +84,9 @@ def catalogue(
     >>> spanlab.catalogue("vsr", chance=True).to_frame()["chance"].tolist()
     ['0.1111']
     """
-    if json_schema and not parts:
-        raise SpanLabError("is for parts of paradigms: give --parts --json-schema", option="json_schema")
     named = words(names)
     if parts:
-        return _parts(named, json_schema)
+        return _parts(named)
     views = {"timetable": timetable, "providers": providers, "formats": formats}
     if view := next((name for name, wanted in views.items() if wanted), ""):
         if named:
@@ -285,26 +276,12 @@ def all_formats() -> Iterator[Format[Any, Any]]:
         yield FORMATS.get(name)()
 
 
-def _parts(names: Sequence[str], json_schema: bool) -> Result:
+def _parts(names: Sequence[str]) -> Result:
     """What a paradigm file can draw, show and ask: types, defaults and a line of help."""
     from ..core.registry import describe, nearest
     from ..paradigms import RESPONSES, SAMPLERS
     from ..stimuli import STIMULI
 
-    if json_schema:
-        import json
-
-        from ..paradigms.language.file_schema import file_schema
-        from ..sessions.studies.schema import study_file_schema
-
-        files = {"paradigm": file_schema, "study": study_file_schema}
-        if len(names) > 1 or any(name not in files for name in names):
-            raise SpanLabError(
-                "describes whole files: name none of the parts, but paradigm (which it means when nothing"
-                " is named) or study",
-                option="json_schema",
-            )
-        return Result([json.dumps(files[names[0] if names else "paradigm"](), indent=1)])
     sorts = {
         "draw: samplers": describe(SAMPLERS),
         "show: stimuli": describe(STIMULI),

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..sessions.people import Seat
     from ..sessions.studies.battery import Battery
     from ..sessions.studies.monitoring import Monitor
+    from ..sessions.studies.participants import Person
     from ..sessions.studies.study import Study, StudyParadigm
     from ..sessions.studies.visit import Visit, VisitRequest
 
@@ -590,7 +591,10 @@ def _now(monitor: Monitor, name: str, data: Path, everything: bool) -> Result:
 
 @public
 def study_withdraw(
-    study: StudyArgument,
+    study: Annotated[
+        PathLike,
+        typer.Argument(help="study file, or the paradigm of a session outside studies", metavar="STUDY_OR_PARADIGM"),
+    ],
     participant: Annotated[str, typer.Argument(help="identifier of the participant", metavar="PARTICIPANT")],
     *,
     data: DataOption = "data",
@@ -599,7 +603,8 @@ def study_withdraw(
         bool, typer.Option("--forget-id", help="keep only the number, not the identifier, in the note that remains")
     ] = False,
 ) -> Result:
-    """Remove the data of a participant who withdraws, and leave a note about it.
+    """Remove the data of a participant who withdraws, and what else in the data folder names the
+    participant; a study keeps a note about it.
 
     Examples
     --------
@@ -609,14 +614,64 @@ def study_withdraw(
     ...
     spanlab.core.errors.SpanLabError: my_study has no participant 'P01' in data/my_study; see ...
     """
-    from ..sessions.session import day_here
-    from ..sessions.studies.monitoring import belongings
-    from ..sessions.studies.participants import find, left_over
+    from ..paradigms.library import in_library
+    from ..sessions.studies import withdrawal
     from ..sessions.studies.participants import withdraw as remove
+    from ..sessions.studies.study import is_study
+
+    root, study = Path(data), str(study)
+    alone = in_library(study) or (Path(study).is_file() and not is_study(study))
+    person, folder, place = None if alone else _withdrawing(study, participant, root, forget), root, root
+    if person is None:
+        owned = withdrawal.of_paradigm(root, study, participant)
+        if not owned.folders:
+            raise SpanLabError(f"{participant} has no session of {study} in {root} outside studies")
+    else:
+        folder = root / person[0]
+        place = folder / participant
+        owned = withdrawal.in_study(folder, person[1])
+    found = withdrawal.traces(root, participant, owned)
+    print(f"To be removed permanently: {owned.files} files ({owned.size / 1e6:.1f} MB) in {place}")
+    print(*(f"  {line}" for line in owned.lines), sep="\n")
+    for line, paths in (
+        ("the same answers, given again by a program", found.replays),
+        ("made again by the app", found.kept),
+        ("has the same trials; the name of the session is taken out", found.linked),
+    ):
+        print(*(f"  {path}: {line}" for path in paths), sep="\n", end="\n" * bool(paths))
+    if not yes:
+        if not sys.stdin.isatty():
+            raise SpanLabError("nothing was removed: give --yes, or answer at a terminal")
+        typer.confirm(f"Remove all data of {participant}?", abort=True)
+    owned.check_idle()
+    found.clear()
+    if person is None:
+        withdrawal.remove(owned.folders)
+        told = f"{participant} has withdrawn from {study}."
+    else:
+        remove(folder, person[1], len(owned.names), forget)
+        called = f"number {person[1].number}" if forget else participant
+        told = f"{called} has withdrawn; a note is in {folder / 'participants.jsonl'}."
+    files = [f"  {path}" for path in found.files]
+    named = ["These files name the participant, too; make them again, or remove them:", *files] if files else []
+    return Result([f"{told} Remove exports and copies elsewhere yourself.", *named])
+
+
+def _withdrawing(study: str, participant: str, data: Path, forget: bool) -> tuple[str, Person]:
+    """The name of a study, and who withdraws from it.
+
+    Raises
+    ------
+    SpanLabError
+        when there is no such participant, or nothing is left to remove.
+    """
+    from ..sessions.session import day_here
+    from ..sessions.studies.participants import find, left_over
     from ..sessions.studies.study import load_study
+    from ..sessions.studies.withdrawal import in_study
 
     loaded = load_study(study)
-    folder = Path(data) / loaded.name
+    folder = data / loaded.name
     person = find(folder, participant)
     if person is None:
         raise SpanLabError(
@@ -624,21 +679,6 @@ def study_withdraw(
         )
     if person.name != participant:
         raise SpanLabError(f"{loaded.name} has no participant '{participant}'; there is '{person.name}'")
-    owned = belongings(folder, person)
-    if person.withdrawn and not owned.files and not forget and not left_over(folder):
+    if person.withdrawn and not in_study(folder, person).files and not forget and not left_over(folder):
         raise SpanLabError(f"{participant} withdrew on {day_here(person.withdrawn)}; nothing is left")
-    print(f"To be removed permanently: {owned.files} files ({owned.size / 1e6:.1f} MB) in {folder / participant}")
-    print(*(f"  {line}" for line in owned.lines), sep="\n")
-    if not yes:
-        if not sys.stdin.isatty():
-            raise SpanLabError("nothing was removed: give --yes, or answer at a terminal")
-        typer.confirm(f"Remove all data of {participant}?", abort=True)
-    owned.check_idle()
-    remove(folder, person, owned.sessions, forget)
-    called = f"number {person.number}" if forget else participant
-    return Result(
-        [
-            f"{called} has withdrawn; a note is in {folder / 'participants.jsonl'}. Remove reports, exports and copies"
-            " elsewhere yourself."
-        ]
-    )
+    return loaded.name, person

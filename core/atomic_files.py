@@ -107,7 +107,9 @@ def _refused(path: Path | str, error: OSError, remedy: str) -> SpanLabError:
 
 
 @contextmanager
-def replacing(path: Path, remedy: str = "", folders: Folders = "none", together: bool = False) -> Generator[Path]:
+def replacing(
+    path: Path, remedy: str = "", folders: Folders = "none", together: bool = False, mode: int = 0o666
+) -> Generator[Path]:
     """The name of a file to write, beside the place that it takes when the block ends well; it is
     on the disk then. A file that was there is replaced.
 
@@ -116,6 +118,7 @@ def replacing(path: Path, remedy: str = "", folders: Folders = "none", together:
     remedy : what the user can do when it cannot be written, as the end of a sentence
     folders : which missing folders are made: none, the file's own, or all above it, too
     together : whether other processes or threads may write the same file at the same time
+    mode : permissions of the file from its creation on, as far as the system's mask leaves them
 
     Raises
     ------
@@ -128,6 +131,7 @@ def replacing(path: Path, remedy: str = "", folders: Folders = "none", together:
         try:
             if folders != "none":
                 path.parent.mkdir(parents=folders == "all", exist_ok=True)
+            os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode))
             yield partial
             with partial.open("rb+") as file:
                 os.fsync(file.fileno())
@@ -142,15 +146,20 @@ def replacing(path: Path, remedy: str = "", folders: Folders = "none", together:
 
 
 def write_whole(
-    path: Path, content: bytes | memoryview, remedy: str = "", folders: Folders = "none", together: bool = False
+    path: Path,
+    content: bytes | memoryview,
+    remedy: str = "",
+    folders: Folders = "none",
+    together: bool = False,
+    mode: int = 0o666,
 ) -> None:
     """Write a file, whole or not at all, as :func:`replacing` does."""
-    with replacing(path, remedy, folders, together) as partial:
+    with replacing(path, remedy, folders, together, mode) as partial:
         partial.write_bytes(content)
 
 
 @contextmanager
-def written_in(folder: Path, what: str = "", remedy: str = "") -> Generator[None]:
+def written_in(folder: Path, what: str = "", remedy: str = "", mode: int = 0o777) -> Generator[None]:
     """Make a folder where it is missing, for a block that writes into it.
 
     Parameters
@@ -158,6 +167,7 @@ def written_in(folder: Path, what: str = "", remedy: str = "") -> Generator[None
     what : what is written, as the message names it, such as ``the report to DIR``; the folder when
         empty
     remedy : what the user can do when it cannot be written, as the end of a sentence
+    mode : permissions of a new folder, as far as the system's mask leaves them
 
     Raises
     ------
@@ -165,15 +175,15 @@ def written_in(folder: Path, what: str = "", remedy: str = "") -> Generator[None
         when the folder cannot be made, or something cannot be written in the block.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode, parents=True, exist_ok=True)
         yield
     except OSError as error:
         raise SpanLabError(str(_refused(what or folder, error, remedy))) from None
 
 
-def make_folder(folder: Path, what: str = "", remedy: str = "") -> None:
+def make_folder(folder: Path, what: str = "", remedy: str = "", mode: int = 0o777) -> None:
     """Make a folder where it is missing, as :func:`written_in` does."""
-    with written_in(folder, what, remedy):
+    with written_in(folder, what, remedy, mode):
         pass
 
 
@@ -217,7 +227,9 @@ def whole_folder(path: Path) -> Generator[Path]:
         raise
 
 
-def first_free_folder(parent: Path, names: Iterable[str], fill: Callable[[Path, str], object]) -> Path:
+def first_free_folder(
+    parent: Path, names: Iterable[str], fill: Callable[[Path, str], object], mode: int = 0o777
+) -> Path:
     """Make a folder together with its first files, under the first name that nothing has: it is
     there with all of them, or not at all.
 
@@ -225,6 +237,7 @@ def first_free_folder(parent: Path, names: Iterable[str], fill: Callable[[Path, 
     ----------
     parent : made when it is missing
     fill : writes the files, given where and the name that the folder is going to have
+    mode : permissions of the folder, as far as the system's mask leaves them
 
     Raises
     ------
@@ -235,7 +248,7 @@ def first_free_folder(parent: Path, names: Iterable[str], fill: Callable[[Path, 
     new, name = not parent.exists(), ""
     try:
         parent.mkdir(parents=True, exist_ok=True)
-        partial.mkdir()
+        partial.mkdir(mode)
         for name in names:
             if os.path.lexists(parent / name):
                 continue

@@ -340,46 +340,6 @@ def describe(registry: Registry[Any]) -> tuple[ComponentHelp, ...]:
     return tuple(described)
 
 
-def json_schema(registry: Registry[Any]) -> dict[str, Any]:
-    """A JSON Schema of ``{name: parameters}`` for editors. Every value may be an expression, a
-    string that begins with ``=``."""
-    definitions: dict[str, Any] = {"expression": {"type": "string", "pattern": "^=", "description": "an expression"}}
-    properties: dict[str, Any] = {}
-    for name in registry:
-        cls = registry.get(name)
-        schema = schema_of(cls)
-        definitions |= {key: _with_expressions(part) for key, part in schema.pop("$defs", {}).items()}
-        schema = _with_expressions(schema)
-        bare = [schema["properties"][cls.shorthand]] if cls.shorthand else []
-        forms = [schema, *bare, {"$ref": "#/$defs/expression"}]
-        properties[name] = {"description": schema.get("description", ""), "anyOf": forms}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": registry.sort,
-        "type": "object",
-        "properties": properties,
-        "additionalProperties": False,
-        "minProperties": 1,
-        "$defs": definitions,
-    }
-
-
-def _with_expressions(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """An object's schema in which every property may be an expression too."""
-    return {**schema, "properties": {key: _or_expression(part) for key, part in schema.get("properties", {}).items()}}
-
-
-def _or_expression(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema that takes an expression too, also for the members of a list."""
-    inner = {key: value for key, value in schema.items() if key != "description"}
-    for key in ("anyOf", "prefixItems"):
-        if key in inner:
-            inner[key] = [_or_expression(part) for part in inner[key]]
-    if inner.get("items"):
-        inner["items"] = _or_expression(inner["items"])
-    return {"description": schema.get("description", ""), "anyOf": [inner, {"$ref": "#/$defs/expression"}]}
-
-
 def _written(value: Any) -> str:
     """A default as a YAML file would have it."""
     if isinstance(value, bool):

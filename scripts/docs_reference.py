@@ -1,11 +1,9 @@
 """Reference pages made from declarations: every command with its options, every public function
-with its parameters, the schemas of files."""
+with its parameters."""
 
 from __future__ import annotations
 
-import importlib
 import inspect
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -126,30 +124,6 @@ def _section(heading: str, body: str) -> str:
             + "\n"
         )
     return " ".join(body.split()) + "\n"
-
-
-def schemas() -> dict[str, str]:
-    """The JSON Schemas of the files that people write, by the name of their files in
-    ``docs/schemas``."""
-    found = {
-        "paradigm": importlib.import_module("spanlab.paradigms.language.file_schema").file_schema,
-        "study": importlib.import_module("spanlab.sessions.studies.schema").study_file_schema,
-    }
-    return {f"{name}.schema.json": json.dumps(schema(), indent=1) + "\n" for name, schema in found.items()}
-
-
-def stale_schemas(docs: Path, *, write: bool) -> list[str]:
-    """Names of schemas in the documentation that are not those of the code, which are written when
-    asked for."""
-    stale = []
-    for name, text in schemas().items():
-        path = docs / "schemas" / name
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            stale.append(f"schemas/{name}")
-            if write:
-                path.parent.mkdir(exist_ok=True)
-                path.write_text(text, encoding="utf-8")
-    return stale
 
 
 #: the files of the example package, by what they show

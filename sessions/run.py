@@ -24,7 +24,6 @@ from typing import Any
 from ..agents.at_once import ConcurrentAgent
 from ..agents.base import Agent, Rehearsal
 from ..agents.interruptions import Abandoned
-from ..agents.window import WindowAgent
 from ..core.agent_kinds import NETWORK, SIMULATED, kind_named
 from ..core.atomic_files import first_free_folder, only_writer
 from ..core.errors import SpanLabError, UnwritableError
@@ -124,8 +123,10 @@ def begin(
 
     stem = session_stem(paradigm.name, request.participant or agent.name, request.seed)
     names = itertools.chain([stem], (f"{stem}-{number}" for number in range(2, 100_000)))
+    # what people do is nobody else's; a study has a folder of its own, and may say otherwise
+    private = agent.kind.at_window and "study" not in request.extra
     try:
-        folder = first_free_folder(data, names, fill)
+        folder = first_free_folder(data, names, fill, 0o700 if private else 0o777)
     except UnwritableError as error:
         raise UnwritableError(f"{error}; choose another folder with --data") from None
     return Session(folder, paradigm, tuple(plan), info | {"session": folder.name})
@@ -310,10 +311,14 @@ class SessionOutlook:
             default=0,
         )
 
-    @cached_property
+    @property
     def trials(self) -> Sequence[Rehearsal]:
         """One trial of each kind, or of some kinds, evenly chosen; of each kind where trials are
         one conversation, since each counts with those before it."""
+        return self._trials
+
+    @cached_property
+    def _trials(self) -> Sequence[Rehearsal]:
         kinds = list(self._kinds.values())
         sampled = kinds[:: 1 if self._remembers else math.ceil(len(kinds) / _MOST_KINDS)]
         share = len(self._planned) / sum(map(len, sampled))
@@ -365,9 +370,13 @@ class SessionLedger:
         return read_events(self.folder)
 
     @cached_property
+    def _lines(self) -> Sequence[Mapping[str, Any]]:
+        return read_transcript(self.folder)
+
+    @property
     def lines(self) -> Sequence[Mapping[str, Any]]:
         """The lines of ``transcripts.jsonl``."""
-        return read_transcript(self.folder)
+        return self._lines
 
     @property
     def replies(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
@@ -556,9 +565,9 @@ def carry_out(
     )
     try:
         runner = Runner(session, agent, say=watcher.say, retry_failed=retry_failed)
-        at_window = isinstance(agent, WindowAgent)
+        finishes = isinstance(agent, ConcurrentAgent)  # what is under way, when it is told to end
         with (
-            ending_as_ctrl_c() if at_window else nullcontext(),
+            nullcontext() if finishes else ending_as_ctrl_c(),
             watcher.bar(f"{session.paradigm.name} · {agent.name}", tally) as tell,
         ):
             if tally is not None:

@@ -16,8 +16,8 @@ from ..core.event_loop import run_to_end
 from ..paradigms import PlannedTrial
 from .agent_checks import changed_settings
 from .plan import apart_for
-from .record.events import Resumed, SessionStart
-from .record.reader import NO_TRIAL, SessionState, read_events, staircase_of, write_responses
+from .record.events import Event, Resumed, SessionStart
+from .record.reader import NO_TRIAL, SessionState, read_events, staircase_of, trials_left, write_responses
 from .record.session_files import read_transcript
 from .record.staircase import Staircase
 from .record.writer import Recorder, TrialJournal
@@ -83,6 +83,8 @@ class Runner:
             agent.recorded_in(session.folder, self.say)
         with only_writer(session.folder):
             events, lines = read_events(session.folder), read_transcript(session.folder)
+            if self._is_over(events):
+                return
             state = SessionState.of(events, lines, isinstance(agent, ConcurrentAgent) and agent.remembers)
             beginning = self._resumed(lines) if events else SessionStart(event="session_start", at=self.now())
             apart = (
@@ -95,6 +97,15 @@ class Runner:
             taker = TrialTaker(TrialSource(session, agent, questions_of(info), apart), recorder, log, state)
             self._record(recorder, beginning, partial(self._take_all, taker, staircase_of(info, events)))
             write_responses(session.folder)
+
+    def _is_over(self, events: Sequence[Event]) -> bool:
+        """Return whether another process has finished the session while this one waited for it."""
+        over = bool(events) and events[-1]["event"] == "session_end" and not self._retry_failed
+        if not over or trials_left(self.session.info, events):
+            return False
+        if not self._stays:
+            self.agent.close()
+        return True
 
     def _resumed(self, lines: Sequence[Mapping[str, Any]]) -> Resumed:
         """The event with which the session is resumed; differences from its beginning are

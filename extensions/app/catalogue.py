@@ -70,7 +70,7 @@ class Catalogue:
     def _known(self, paradigms: Sequence[Paradigm]) -> frozenset[str]:
         """The names of those that a network knows."""
         key = {"version": __version__, "paradigms": {one.name: one.hash for one in paradigms}}
-        with suppress(OSError, ValueError, KeyError, TypeError):
+        with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
             kept = json.loads(self._kept.read_text(encoding="utf-8"))
             if kept["of"] == key:
                 return frozenset(kept["known"])

@@ -136,7 +136,7 @@ class SessionIndex:
         return [line for line in self.lines() if line.paradigm == paradigm]
 
     def _kept(self) -> dict[str, SessionLine]:
-        with suppress(OSError, ValueError, TypeError, KeyError):
+        with suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
             kept = json.loads(self._file.read_text(encoding="utf-8"))
             if kept["version"] == _VERSION:
                 return {line["path"]: SessionLine(**line) for line in kept["sessions"]}
@@ -150,7 +150,8 @@ class SessionIndex:
 
 
 def _folders(data: Path, known: Set[str], closed: list[str]) -> Iterator[str]:
-    """The folders of sessions, as paths below the data folder; those that are known are not opened.
+    """The folders of sessions, as paths below the data folder; those that are known are not opened, and
+    links to folders elsewhere are not followed.
 
     Parameters
     ----------
@@ -164,7 +165,7 @@ def _folders(data: Path, known: Set[str], closed: list[str]) -> Iterator[str]:
             continue
         try:
             with os.scandir(data / path) as entries:
-                names = {entry.name: entry.is_dir() for entry in entries}
+                names = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
         except FileNotFoundError:
             continue  # it has just gone
         except OSError:

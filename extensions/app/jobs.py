@@ -142,7 +142,7 @@ class Jobs:
                 jobs.append(self.job(name))
             except FileNotFoundError:
                 continue  # it is just being made, or the app was killed before there was anything to lose
-            except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError):
+            except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
                 damaged.append(name)
         return jobs, damaged
 
@@ -181,7 +181,7 @@ class Jobs:
 
 def _state_at_end(folder: Path) -> State | None:
     """Return how a job has ended; None where it has not said so."""
-    with suppress(OSError, ValueError, KeyError, TypeError):
+    with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
         code = json.loads((folder / ENDED).read_text(encoding="utf-8"))["code"]
         return "done" if code == 0 else "stopped" if code in _STOPPED else "failed"
     return None

@@ -136,7 +136,7 @@ class Reports:
                     yield Report(job.report, dict(chosen.items()), job)
                 except FileNotFoundError:
                     continue  # it was deleted, and can be made again
-                except (OSError, ValueError, KeyError, TypeError, AttributeError):
+                except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
                     yield job.report
 
     def report(self, name: str) -> Report | None:
@@ -146,9 +146,8 @@ class Reports:
     def page(self, name: str) -> str:
         """The page of a report that is made, with marks that say which trials are behind them;
         empty where there is none."""
-        file = self._folder / name / "report.html"
         try:
-            return _with_marks(file.read_text(encoding="utf-8"))
+            return _with_marks(self._inside(f"{name}/report.html").read_text(encoding="utf-8"))
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return ""
 
@@ -163,7 +162,20 @@ class Reports:
         found = _FILE.fullmatch(path)
         if found is None:
             raise FileNotFoundError(path)
-        return (self._folder / name / path).read_bytes(), found[1]
+        return self._inside(f"{name}/{path}").read_bytes(), found[1]
+
+    def _inside(self, path: str) -> Path:
+        """A file of the folder of reports; no link leads out of it.
+
+        Raises
+        ------
+        OSError
+            when there is none.
+        """
+        file = (self._folder / path).resolve(strict=True)
+        if not file.is_relative_to(self._folder.resolve()):
+            raise FileNotFoundError(path)
+        return file
 
     def answers(self, report: Report, lines: Sequence[SessionLine], figure: str, number: int) -> MarkAnswers | None:
         """The answers behind a mark of a report; None where it has no such mark.

@@ -237,7 +237,7 @@ class AppPages:
     async def play(self, request: Request) -> Response:
         """The displays of a trial that nobody takes."""
         paradigm = load_paradigm(_known(request))
-        levels = {name: json.loads(level) for name, level in request.query_params.items() if name != "number"}
+        levels = {name: _value(level) for name, level in request.query_params.items() if name != "number"}
         number = int(text) % 1000 if (text := request.query_params.get("number", "0")).isdigit() else 0
         pictures = await run_in_threadpool(shown.played, paradigm, levels, number)
         return JSONResponse(
@@ -299,7 +299,7 @@ class AppPages:
         """The trials behind a point of a figure."""
         asked = request.query_params
         lines = [line for line in await run_in_threadpool(self.index.of_paradigm, _known(request)) if line.done]
-        mark = json.loads(asked.get("mark", "{}"))
+        mark = _value(asked.get("mark", "{}"))
         if not lines or not isinstance(mark, dict):
             raise MissingError
         answers = await run_in_threadpool(
@@ -456,12 +456,13 @@ def _searched(lines: Sequence[SessionLine], text: str, paradigm: str) -> list[Se
 
 
 async def _listens(address: str) -> bool:
-    """Return whether a page can be opened now."""
-    if not address:
-        return False
+    """Return whether a page of this computer can be opened now."""
     try:
-        _, writer = await asyncio.open_connection("127.0.0.1", urlsplit(address).port)
-    except OSError:
+        page = urlsplit(address)
+        if (page.scheme, page.hostname) != ("http", "127.0.0.1"):
+            return False
+        _, writer = await asyncio.open_connection("127.0.0.1", page.port)
+    except (OSError, ValueError):
         return False
     writer.close()
     return True
@@ -477,6 +478,14 @@ def _as_json(line: SessionLine, beside: str) -> Mapping[str, Any]:
         "right": line.share_right(beside),
         "session": line.session,
     }
+
+
+def _value(text: str) -> Any:
+    """A value of an address, which is JSON."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise MissingError from None
 
 
 def _known(request: Request) -> str:
@@ -499,7 +508,7 @@ async def _asked(request: Request) -> dict[str, Any]:
     if (
         request.headers.get("content-type", "").partition(";")[0].strip() == "application/json"
     ):  # which no form of a page can send
-        with suppress(ValueError):
+        with suppress(ValueError, RecursionError):
             asked = json.loads(await request.body())
     if not isinstance(asked, dict):
         raise SpanLabError("a page of the app asks in JSON")

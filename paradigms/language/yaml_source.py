@@ -316,6 +316,8 @@ def read(path: Path, name: str | None = None) -> Document:
         when it is not valid.
     """
     shown = name or path.name
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise SpanLabError(f"cannot read {path}: it is no ordinary file")
     try:
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)

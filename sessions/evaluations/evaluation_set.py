@@ -99,7 +99,8 @@ class SetFile(BaseModel):
     @classmethod
     def _nothing_below(cls, value: Any) -> Any:
         """A name with nothing below it has an empty mapping."""
-        return {name: {} if entry is None else entry for name, entry in as_object(value).items()} or value
+        nothing: dict[str, Any] = {}
+        return {name: nothing if entry is None else entry for name, entry in as_object(value).items()} or value
 
 
 def read_set(document: Document) -> SetFile:

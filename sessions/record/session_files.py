@@ -45,10 +45,10 @@ def read_session(folder: str | Path) -> SessionInfo:
         when the folder holds no readable session, or one of another format.
     """
     path = Path(folder) / "session.json"
+    if not path.is_file():
+        raise SpanLabError(f"{folder} is not a session: it has no session.json")
     try:
         session: object = json.loads(path.read_text(encoding="utf-8"), **STRICT_JSON)
-    except (FileNotFoundError, NotADirectoryError):
-        raise SpanLabError(f"{folder} is not a session: it has no session.json") from None
     except (OSError, ValueError, RecursionError) as error:
         raise SpanLabError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     content = cast(dict[str, object], session) if isinstance(session, dict) else {}
@@ -104,7 +104,7 @@ def read_events(folder: str | Path) -> list[Event]:
         when a line other than the last is damaged.
     """
     path = Path(folder) / "events.jsonl"
-    if not path.exists():
+    if not path.is_file():
         return []
     events: list[Event] = []
     fault = ""

@@ -1,6 +1,5 @@
 """How far a study is, from the records alone: its sessions as they run (progress, accuracy, displays
-and trigger codes), who has finished what, and which data of a participant there are. Nothing is
-written."""
+and trigger codes), and who has finished what. Nothing is written."""
 
 from __future__ import annotations
 
@@ -10,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from ...core.atomic_files import only_writer
 from ...core.errors import SpanLabError
 from ..record.columns import implausible_in, read_displays, replacements
 from ..record.events import Event
@@ -26,9 +24,10 @@ from ..record.reader import (
     trials_left,
 )
 from ..session import day_here
-from .participants import KINDS, REFUSED, Person, group_counts, people, size_of, unknown
+from .participants import KINDS, REFUSED, Person, group_counts, people, unknown
 from .study import Study
 from .visit_files import (
+    all_taken,
     changed_at,
     completed,
     last_sign,
@@ -453,7 +452,7 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.0f} h"
 
 
-# -- who has finished what, and which data of a participant there are ----------------------------------
+# -- who has finished what ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -490,11 +489,8 @@ def overview(study: Study, data: Path) -> StudyOverview:
         try:
             of_person = [who | _of_visit(study, person, visit) for visit in visits]
             rows += of_person or [who | {"note": _about(person)}]
-            through += (
-                person.kind == "person"
-                and bool(visits)
-                and finished_sessions(folder, str(person.name)) >= set(range(1, len(study.sessions) + 1))
-            )
+            finished = {row["session"].partition(" ")[0] for row in of_person if row["finished"] == "yes"}
+            through += person.kind == "person" and len(finished) == len(study.sessions)
         except SpanLabError as error:  # one damaged file must not hide the others
             rows.append(who | {"note": str(error)})
     rows += [
@@ -571,7 +567,7 @@ def _of_visit(study: Study, person: Person, folder: Path) -> dict[str, str]:
         "begun": day_here(head["created"]),
         **cells,
         "checks": f"{right}/{asked}" if asked else "",
-        "finished": "yes" if completed(folder) else "no",
+        "finished": "yes" if all_taken(head["order"], progress, gone) else "no",
         "note": ", ".join(filter(None, [_about(person), *notes])),
     }
 
@@ -590,51 +586,3 @@ def _about(person: Person) -> str:
 def finished_sessions(study_folder: Path, name: str) -> set[int]:
     """The sessions of the study that a participant has finished, in any of their runs."""
     return {read_head(folder)["session"] for folder in runs(study_folder, name) if completed(folder)}
-
-
-@dataclass(frozen=True, slots=True)
-class Belongings:
-    """The data of a participant in a study.
-
-    Parameters
-    ----------
-    files, size : in all; size in bytes
-    sessions : ordinary sessions
-    lines : one for each session of the study
-    folders : of sessions of the study
-    """
-
-    files: int
-    size: int
-    sessions: int
-    lines: tuple[str, ...]
-    folders: tuple[Path, ...]
-
-    def check_idle(self) -> None:
-        """Check that nobody is taking any of the sessions now.
-
-        Raises
-        ------
-        SpanLabError
-            when one is running.
-        """
-        for folder in self.folders:
-            with only_writer(folder):
-                pass
-
-
-def belongings(study_folder: Path, person: Person) -> Belongings:
-    """Find the data of a participant."""
-    person_folder = study_folder / (person.name or "")
-    if person.name is None or not person_folder.exists():
-        return Belongings(0, 0, 0, (), ())
-    folders = runs(study_folder, person.name)
-    lines, sessions = list[str](), 0
-    for folder in folders:
-        sessions += sum(1 for _ in folder.glob("[!.]*/session.json"))
-        try:
-            parts = ", ".join(f"{name} {state.progress} trials" for name, state in states(folder).items()) or "no trial"
-        except SpanLabError as error:  # what is damaged can be removed like anything else
-            parts = str(error)
-        lines.append(f"{folder.name}: {parts}")
-    return Belongings(*size_of(person_folder), sessions, tuple(lines), tuple(folders))

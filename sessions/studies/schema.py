@@ -27,7 +27,7 @@ from ...agents.human.input.buttons import read_box
 from ...agents.human.input.steps import Refractory
 from ...core.errors import SpanLabError
 from ...core.locale import by_language, sentence
-from ...core.registry import StrictModel, nearest, schema_of
+from ...core.registry import StrictModel, nearest
 from ...paradigms import Generator
 from ...paradigms.identity import MAX_MASTER_SEED, stream
 from ...paradigms.language.schema import Levels, Scalar
@@ -193,7 +193,7 @@ _Code = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$")]
 _Address = Annotated[str, Field(pattern=r"^https?://[^\s\"'<>]+$", max_length=500)]
 _Parameter = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,39}$")]
 #: How a visit may end.
-EndingName = Literal["completed", "no_consent", "screened_out", "failed_check", "time_out", "full"]
+EndingName = Literal["completed", "implausible", "no_consent", "screened_out", "failed_check", "time_out", "full"]
 #: What a placeholder may stand for besides parameters of the link.
 _OWN_PLACEHOLDERS = ("participant", "code")
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
@@ -236,6 +236,10 @@ class Endings(StrictModel):
     """The ways in which visits end, each with a code and an address of its own."""
 
     completed: Ending | None = Field(default=None, description="the session is finished")
+    implausible: Ending | None = Field(
+        default=None,
+        description="with completion: only_if_plausible, the session is finished, with times that cannot be true",
+    )
     no_consent: Ending | None = Field(default=None, description="the participant does not agree to take part")
     screened_out: Ending | None = Field(default=None, description="the computer does not have what the study requires")
     failed_check: Ending | None = Field(
@@ -310,6 +314,13 @@ class Online(StrictModel):
     )
     after_replacements: Literal["flag", "end"] = Field(
         default="flag", description="what happens to a session with more of them: it is marked (flag) or ends (end)"
+    )
+    completion: Literal["always", "only_if_plausible"] = Field(
+        default="always",
+        description=(
+            "always: every finished session ends as completed; only_if_plausible: only if its times can be true by the"
+            " server's clock"
+        ),
     )
     drop_out_minutes: Annotated[float, Field(ge=1, le=100_000)] | None = Field(
         default=None,
@@ -510,6 +521,10 @@ class StudyFile(StrictModel):
     people: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
         default=None, description="largest number of participants; no limit if not given"
     )
+    shared: bool = Field(
+        default=False,
+        description="whether other users of the computer may read its data, as the permissions of the system have it",
+    )
     keys: Keys = Field(
         default_factory=KeySetting,
         description="standard, swapped or counterbalanced; or sides and other keys, by answer",
@@ -553,19 +568,3 @@ class StudyFile(StrictModel):
         default_factory=list[Named[FieldPart]],
         description=f"what is asked about a participant: {', '.join(COMMON)}, or your own fields",
     )
-
-
-def study_file_schema() -> dict[str, Any]:
-    """The JSON Schema of a study file, for editors that complete and check while one types;
-    ``spanlab check`` knows more."""
-    schema = schema_of(StudyFile)
-    definitions, properties = schema["$defs"], schema["properties"]
-    # What is written shorter than it is kept.
-    setting = definitions["KeySetting"]["properties"]
-    setting["own"]["additionalProperties"] = {"type": ["string", "integer"]}
-    properties["keys"] = {
-        "anyOf": [setting["sides"], {"$ref": "#/$defs/KeySetting"}],
-        "description": properties["keys"]["description"],
-    }
-    properties["fields"]["items"] = {"anyOf": [{"enum": list(COMMON)}, {"$ref": "#/$defs/FieldPart"}]}
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "SpanLab study"}

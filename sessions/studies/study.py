@@ -13,7 +13,7 @@ from typing import Any
 
 from ...agents.human.input.steps import Refractory
 from ...core.errors import ParadigmError, Problem, SpanLabError
-from ...core.json_values import as_list, as_object
+from ...core.json_values import as_levels, as_list, as_object
 from ...core.registry import nearest
 from ...paradigms import Paradigm, PlannedTrial, load_paradigm, plan_session, session_design
 from ...paradigms.identity import digest
@@ -92,6 +92,7 @@ class Study:
     fields: tuple[FieldPart, ...]
     online: Online | None
     people: int | None
+    shared: bool
 
     @property
     def drop_out_s(self) -> float | None:
@@ -326,6 +327,7 @@ def build_study(document: Document, file: Path) -> Study:
         fields=tuple(fields),
         online=checked.online,
         people=checked.people,
+        shared=checked.shared,
     )
     if checked.order == "fixed" and (placed := [n for n, taken in enumerate(loaded) if taken.entry.place is not None]):
         message = (
@@ -414,7 +416,7 @@ def _groups_amiss(study: Study) -> Iterator[tuple[YamlPath, str]]:
 def _levels_amiss(paradigm: Paradigm, chosen: Mapping[str, Any], path: YamlPath) -> Iterator[tuple[YamlPath, str]]:
     """Chosen levels that a paradigm does not have; of each factor the first."""
     for factor, levels in chosen.items():
-        for level in levels if isinstance(levels, list) else [levels]:
+        for level in as_levels(levels):
             try:
                 paradigm.level(factor, level)
             except SpanLabError as error:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from ...agents.human.pages.dialog import Question
-from ...core.atomic_files import TakenError, first_free_folder, only_writer, write_json
+from ...core.atomic_files import TakenError, first_free_folder, make_folder, only_writer, write_json
 from ...core.errors import SpanLabError
 from ...core.locale import languages, sentence
 from ...core.registry import nearest
@@ -326,6 +326,7 @@ def sit_down(study: Study, data: Path, request: VisitRequest, now: Callable[[], 
     """
     _check(study, data, request)
     folder = data / study.name
+    make_folder(folder, remedy="choose another folder with --data", mode=0o777 if study.shared else 0o700)
     person = register(
         folder,
         request.participant.strip(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -159,8 +159,12 @@ def changed_at(folder: Path) -> float:
 
 def completed(folder: Path) -> bool:
     """Return whether every paradigm of a session is finished, or was skipped."""
-    progress, gone = states(folder), skipped(folder)
-    return all(name in gone or (name in progress and progress[name].finished) for name in read_head(folder)["order"])
+    return all_taken(read_head(folder)["order"], states(folder), skipped(folder))
+
+
+def all_taken(order: Iterable[str], progress: Mapping[str, State], gone: Mapping[str, str]) -> bool:
+    """Return whether every paradigm is finished, or was skipped."""
+    return all(name in gone or (name in progress and progress[name].finished) for name in order)
 
 
 def skipped(folder: Path) -> dict[str, str]:

@@ -10,7 +10,6 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -24,8 +23,6 @@ from .transcript import Mark, SentMessage, SentPicture, Talk, Transcript, Turn
 
 #: shorter lines than this, several of them, are a display in words and need letters of one width
 _DISPLAY_LINE = 60
-#: so many replies are on one page
-_MOST_REPLIES = 1000
 _MARKS = {
     "right": ("✓", "right"),
     "wrong": ("✗", "wrong"),
@@ -35,14 +32,13 @@ _MARKS = {
 
 
 def write_page(read: Transcript, keys: Sequence[str], output: Path, back: str = "") -> Path:
-    """Write conversations as an HTML page; as several, ``FILE-2.html`` and so on, where there are
-    more than 1,000 replies.
+    """Write conversations as an HTML page.
 
     Parameters
     ----------
     read : the session
     keys : whose conversations, by trial
-    output : the file, or the first of them
+    output : the file
     back : a page to link back to
 
     Raises
@@ -50,33 +46,10 @@ def write_page(read: Transcript, keys: Sequence[str], output: Path, back: str = 
     SpanLabError
         when the file cannot be written.
     """
-    parts = _parted(read, keys)
-    names = [
-        output.name if not number else f"{output.stem}-{number + 1}{output.suffix}" for number in range(len(parts))
-    ]
-    pages = [_Page(name, part[0], part[-1], _counts(read, part)) for name, part in zip(names, parts, strict=True)]
-    for number, part in enumerate(parts):
-        text = _page(read, [_conversation(read, read.talk(key)) for key in part], back, pages, number)
-        path = output.with_name(names[number])
-        with written_in(path.parent, str(path), "choose another file with -o"):
-            path.write_text(text, encoding="utf-8")
+    text = _page(read, [_conversation(read, read.talk(key)) for key in keys], back)
+    with written_in(output.parent, str(output), "choose another file with -o"):
+        output.write_text(text, encoding="utf-8")
     return output
-
-
-@dataclass(frozen=True, slots=True)
-class _Page:
-    """One of several pages: its file, the first and the last trial on it, and how many replies of
-    each kind it has."""
-
-    name: str
-    first: str
-    last: str
-    counts: Mapping[str, int]
-
-
-def _counts(read: Transcript, keys: Sequence[str]) -> Mapping[str, int]:
-    """Count the replies of each kind in some conversations."""
-    return Counter(kind for key in keys for mark, again in read.outcomes(key) for kind in ("all", *_kinds(mark, again)))
 
 
 def _kinds(mark: Mark, again: bool) -> list[str]:
@@ -84,21 +57,6 @@ def _kinds(mark: Mark, again: bool) -> list[str]:
     asking again, the answer is invalid."""
     wrong, invalid = mark in ("wrong", "partly"), mark == "unread"
     return [kind for kind, such in (("wrong", wrong), ("invalid", invalid), ("unread", again or invalid)) if such]
-
-
-def _parted(read: Transcript, keys: Sequence[str]) -> list[list[str]]:
-    """Trials by pages: whole conversations, and no more replies on one than a browser searches at
-    once."""
-    parts: list[list[str]] = [[]]
-    count = 0
-    for key in keys:
-        replies = read.replies(key)
-        if parts[-1] and count + replies > _MOST_REPLIES:
-            parts.append([])
-            count = 0
-        parts[-1].append(key)
-        count += replies
-    return parts
 
 
 def heading(read: Transcript, talk: Talk) -> str:
@@ -132,14 +90,13 @@ def describe_reply(turn: Turn) -> str:
     return ", ".join(parts)
 
 
-def _page(
-    read: Transcript, conversations: Sequence[Mapping[str, Any]], back: str, pages: Sequence[_Page], number: int
-) -> str:
+def _page(read: Transcript, conversations: Sequence[Mapping[str, Any]], back: str) -> str:
     from ...core.version import __version__
 
     here, style = files("spanlab.sessions.transcripts"), files("spanlab.core")
     info = read.session.info
-    counts, everywhere = pages[number].counts, {kind for page in pages for kind, count in page.counts.items() if count}
+    turns = [turn for talk in conversations for turn in talk["turns"]]
+    counts = Counter(kind for turn in turns for kind in ("all", *turn["kinds"]))
     settings = {name: value for name, value in info["agent_settings"].items() if value not in (None, "", {}, [])}
     return _template().render(
         css=style.joinpath("page.css").read_text("utf-8") + here.joinpath("transcript.css").read_text("utf-8"),
@@ -152,17 +109,9 @@ def _page(
         trials=len(read.trials),
         unit="trial" if info["agent_settings"].get("conversation") == "session" else "conversation",
         settings={name: _short(value) for name, value in settings.items()},
-        pictures=any(
-            part["picture"]
-            for talk in conversations
-            for turn in talk["turns"]
-            for message in turn["sent"]
-            for part in message["parts"]
-        ),
+        pictures=any(part["picture"] for turn in turns for message in turn["sent"] for part in message["parts"]),
         back=back,
-        pages=pages,
-        number=number,
-        filters=[(name, label, counts.get(name, 0)) for name, label in _FILTERS if name in everywhere or name == "all"],
+        filters=[(name, label, counts[name]) for name, label in _FILTERS if counts[name] or name == "all"],
         version=__version__,
     )
 

@@ -159,23 +159,6 @@ class Transcript:
         """Return whether a trial is finished."""
         return key in self._ended
 
-    def replies(self, key: str) -> int:
-        """The number of replies in a conversation."""
-        return len(self._conversation_lines(key))
-
-    def outcomes(self, key: str) -> list[tuple[Mark, bool]]:
-        """Return the outcome of each reply in a conversation, and whether its question was
-        repeated, as in :class:`Turn`, without drawing anything."""
-        answers = {event["ask"]: event for event in self._steps.get(key, {}).values() if "ask" in event}
-        questions = [int(line.get("ask", 0)) for line in self._conversation_lines(key)]
-        again = [
-            bool(ask) and ask == following for ask, following in zip(questions, [*questions[1:], None], strict=True)
-        ]
-        return [
-            ("" if repeated or ask not in answers else _mark(answers[ask]), repeated)
-            for ask, repeated in zip(questions, again, strict=True)
-        ]
-
     def _conversation_lines(self, key: str) -> list[Mapping[str, Any]]:
         """The replies of a conversation: what a judge was asked, and how probable answers are, is
         not part of it."""

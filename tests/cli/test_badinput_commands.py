@@ -357,7 +357,7 @@ VALUES = st.one_of(
 OPTIONS = {
     "show": ["-o", "--set", "--seed", "--generator", "--nonsense"],
     "check": ["--nonsense"],
-    "list": ["--about", "--parts", "--json-schema", "--timetable", "--formats", "--nonsense"],
+    "list": ["--about", "--parts", "--timetable", "--formats", "--nonsense"],
     "replay": ["--agent", "--trials", "--seed", "--set", "--like", "--data", "--design", "--generator", "--pilot", "--chat", "--states", "--workers", "--scheduler",
                "--nonsense"],
     "run": ["--participant", "--set", "--seed", "--trials", "--design", "--data", "--generator", "--language", "--no-practice", "--speed", "--simulate", "--screen-width"],

@@ -235,3 +235,12 @@ def test_folders_of_the_map_exist() -> None:
     assert listed == {
         name.split("/")[0] for name in tracked.stdout.splitlines() if "/" in name and not name.startswith(".")
     }
+
+
+SECURITY = re.findall(r"`((?:tests|extensions)/[\w/]+\.py)::(\w+)`", (ROOT / "SECURITY.md").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("file", "test"), SECURITY)
+def test_what_is_promised_of_a_file_has_the_test_that_is_named(file: str, test: str) -> None:
+    assert len(SECURITY) >= 10
+    assert f"\ndef {test}(" in (ROOT / file).read_text(encoding="utf-8")

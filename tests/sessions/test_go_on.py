@@ -4,7 +4,9 @@ of defaults; only a user's own file refuses."""
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -32,6 +34,7 @@ from spanlab.paradigms.responses.choice import Choice
 from spanlab.sessions import Runner, Session, complete, read_session, reopen
 from spanlab.sessions.agent_checks import settings_hash
 from spanlab.sessions.record.reader import read_events
+from spanlab.sessions.run import Watcher, carry_out
 from spanlab.stimuli import STIMULI
 
 
@@ -427,3 +430,34 @@ def test_answers_of_every_kind_are_kept_when_a_session_is_cut_off(tmp_path: Path
     Runner(reopen(broken.folder), CutOff()).run()
     assert lasting(whole.folder)["trial"].nunique() == 6
     assert lasting(broken.folder).equals(lasting(whole.folder))
+
+
+# -- signals, and another process ------------------------------------------------------------------
+
+
+def test_who_waited_for_another_process_records_no_interruption(tmp_path: Path) -> None:
+    session = start(tmp_path, load_paradigm("vsr"), Saying(ninth), 2)
+    waiting = Runner(reopen(session.folder), Saying(ninth))
+    Runner(session, Saying(ninth)).run()
+    before = read_events(session.folder)
+    waiting.run()
+    assert read_events(session.folder) == before
+
+
+def test_a_program_that_is_told_to_end_says_how_to_go_on(tmp_path: Path) -> None:
+    """SIGTERM, in the middle of a session of an agent that asks nobody."""
+
+    def told_to_end(percept: Percept, number: int) -> Response:
+        if len(agent.seen) == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return ninth(percept, number)
+
+    before = signal.signal(signal.SIGTERM, lambda number, frame: pytest.fail("it would have ended without a word"))
+    agent = Saying(told_to_end)
+    try:
+        session = start(tmp_path, load_paradigm("vsr"), agent, 3)
+        with pytest.raises(SpanLabError, match="interrupted; the finished trials are safe"):
+            carry_out(session, agent, Watcher(lambda sentence: None))
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert [event["event"] for event in read_events(session.folder)][-1] == "interrupted"

@@ -1,10 +1,10 @@
-"""Help and JSON Schema follow from the declared parameters."""
+"""Help follows from the declared parameters."""
 
 from __future__ import annotations
 
 import pytest
 
-from spanlab.core.registry import describe, json_schema
+from spanlab.core.registry import describe
 from spanlab.paradigms import RESPONSES
 from spanlab.paradigms.samplers import SAMPLERS
 from spanlab.stimuli import STIMULI
@@ -40,21 +40,3 @@ def test_a_page_of_help() -> None:
         ),
         "  probed (whole number; not given by default): the red box",
     ]
-
-
-@pytest.mark.parametrize("which", REGISTRIES)
-def test_the_schema_refers_to_what_it_defines(which: str) -> None:
-    schema = json_schema(REGISTRIES[which])
-    assert set(schema["properties"]) == set(REGISTRIES[which])
-
-    def check(part: object) -> None:
-        if isinstance(part, dict):
-            if "$ref" in part:
-                assert part["$ref"].removeprefix("#/$defs/") in schema["$defs"]
-            for value in part.values():
-                check(value)
-        elif isinstance(part, list):
-            for value in part:
-                check(value)
-
-    check(schema)

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,10 +19,12 @@ from starlette.testclient import TestClient
 from spanlab.core import SpanLabError
 
 from .. import jobs as jobs_module
+from ..curves import Curves
 from ..gate import Gate
 from ..index import SessionIndex
 from ..job import ENDED, JOB
 from ..jobs import Jobs
+from ..reports import Reports
 from ..server import application
 from .test_app import BASE, CHAT, GOLDEN, HERE
 
@@ -350,3 +353,74 @@ def test_a_session_that_is_renamed_while_its_page_is_open_is_found_under_its_new
     asked = {"sessions": [CHAT], "only_command": True}
     answer = client.post("/jobs/compare", json=asked, headers={"origin": BASE})
     assert (answer.status_code, answer.json()["problem"]) == (422, "choose sessions with finished trials")
+
+
+# -- a data folder is data, whoever wrote it -------------------------------------------------------
+
+
+def job_of(data: Path, **about: object) -> Path:
+    """The folder of a job that nobody has started here."""
+    folder = data / ".app" / "jobs" / "20260101-000000-000000"
+    folder.mkdir(parents=True)
+    usual = {"arguments": ["serve"], "paradigm": "vsr", "started": "2026-01-01T00:00:00", "address": ""}
+    (folder / JOB).write_text(json.dumps({**usual, **about}), encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("process", [0, -1, 1, os.getpid(), 10**30, "x", None, [3]])
+def test_the_number_of_another_process_ends_nothing(data: Path, process: object) -> None:
+    folder = job_of(data, process=process)
+    jobs = Jobs(data)
+    assert jobs.job(folder.name).state == "failed"
+    jobs.stop(folder.name)
+    assert let_in(data).get("/paradigms/vsr/live").status_code == 200
+
+
+@pytest.mark.parametrize("host", ["https://evil.example", "http://evil.example", "https://127.0.0.1", "javascript:"])
+def test_an_address_elsewhere_is_no_button(data: Path, host: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        folder = job_of(data, address=f"{host}:{port}/?participant=p")
+        assert Jobs(data).job(folder.name).state == "runs"
+        (job,) = let_in(data).get("/paradigms/vsr/live").json()["jobs"]
+        assert job["address"] == ""
+        (folder / JOB).write_text((folder / JOB).read_text("utf-8").replace(host, "http://127.0.0.1"), encoding="utf-8")
+        (job,) = let_in(data).get("/paradigms/vsr/live").json()["jobs"]
+        assert job["address"] == f"http://127.0.0.1:{port}/?participant=p"
+
+
+def test_an_address_without_a_port_takes_no_page_away(data: Path) -> None:
+    job_of(data, address="http://127.0.0.1:99999999/")
+    assert let_in(data).get("/paradigms/vsr/live").status_code == 200
+
+
+def test_links_out_of_the_data_folder_are_not_followed(data: Path, tmp_path: Path) -> None:
+    shutil.copytree(data / CHAT, tmp_path / "elsewhere")
+    (data / "link").symlink_to(tmp_path / "elsewhere")
+    assert [line.path for line in SessionIndex(data).lines()] == [CHAT]
+    name = "0123456789abcdef"
+    report = data / ".app" / "reports" / name
+    (report / "figures").mkdir(parents=True)
+    (tmp_path / "secret").write_text("secret", encoding="utf-8")
+    (report / "figures" / "a.csv").symlink_to(tmp_path / "secret")
+    (report / "report.html").symlink_to(tmp_path / "secret")
+    reports = Reports(data, Jobs(data), Curves(data))
+    with pytest.raises(FileNotFoundError):
+        reports.file(name, "figures/a.csv")
+    assert reports.page(name) == ""
+
+
+def test_json_without_an_end_is_refused(data: Path) -> None:
+    deep = "[" * 100_000
+    client = let_in(data)
+    asked = client.post(
+        "/jobs/replay", content=deep, headers={"content-type": "application/json", "origin": BASE.rstrip("/")}
+    )
+    assert 400 <= asked.status_code < 500
+    for address in ("/paradigms/vsr/play?list_length=", "/paradigms/vsr/points?mark="):
+        assert 400 <= client.get(f"{address}{deep[:40_000]}").status_code < 500
+    folder = job_of(data)
+    for file in (folder / JOB, folder / ENDED, data / ".app" / "sessions.json", data / CHAT / "session.json"):
+        file.write_text(deep, encoding="utf-8")
+        for address in ("/", "/reports", "/sessions", "/paradigms/vsr/live"):
+            assert let_in(data).get(address).status_code == 200, (file.name, address)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
 import secrets
 import time
 from collections import Counter, deque
@@ -139,9 +138,8 @@ class Tickets:
         file = folder / KEY_FILE
         try:
             if not file.exists():
-                folder.mkdir(parents=True, exist_ok=True)
-                write_whole(file, secrets.token_hex(32).encode())
-                os.chmod(file, 0o600)
+                folder.mkdir(0o700, parents=True, exist_ok=True)
+                write_whole(file, secrets.token_hex(32).encode(), mode=0o600)
             key = bytes.fromhex(file.read_text(encoding="ascii"))
         except (OSError, ValueError) as error:
             raise SpanLabError(f"the key of the links in {file} cannot be used ({error})") from None

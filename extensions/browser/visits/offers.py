@@ -635,7 +635,12 @@ class StudyOffer:
     def _end(self, language: str, folder: Path, participant: str, link: Mapping[str, str]) -> End:
         """The last page of a session that is finished; the journal says when it gave a code for the
         first time."""
-        code, redirect, post = self._ending("completed", participant, link)
+        online, ending = self.study.online, "completed"
+        if online is not None and online.completion == "only_if_plausible" and (count := _implausible(folder)):
+            ending = "implausible"
+            trials = "1 trial has" if count == 1 else f"{count} trials have"
+            self._note_once(folder, "flagged", why=f"{trials} times that cannot be true: not ended as completed")
+        code, redirect, post = self._ending(ending, participant, link)
         if code or redirect:
             self._note_once(folder, "code", code=code or redirect)
         return End(
@@ -710,6 +715,17 @@ def _replaced(folder: Path) -> int:
     """Count the trials of a session of a study that were begun once more."""
     events = (event for path in folder.glob("[!.]*/session.json") for event in read_events(path.parent))
     return sum(event["event"] == "trial_start" and event["attempt"] > 1 for event in events)
+
+
+def _implausible(folder: Path) -> int:
+    """Count the trials of a session of a study with times that cannot be true."""
+    trials = {
+        (path, event["trial"])
+        for path in folder.glob("[!.]*/session.json")
+        for event in read_events(path.parent)
+        if event["event"] == "step" and "implausible" in {**event.get("notes", {}), **event.get("happened", {})}
+    }
+    return len(trials)
 
 
 def allowed(file: Path) -> frozenset[str]:

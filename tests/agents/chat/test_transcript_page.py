@@ -1,20 +1,15 @@
-"""Pages of conversations: replies by what became of them, and
-several pages where there are many."""
+"""Pages of conversations: replies by what became of them."""
 
 from __future__ import annotations
 
-import html
 import itertools
-import json
 import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pytest
 from chat_servers import Answer, Request, listening
 from chat_stub import completion
-from command_line import Run
 from session_tools import take
 
 from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, RequestLimits
@@ -59,44 +54,3 @@ def test_replies_can_be_shown_by_what_became_of_them(tmp_path: Path) -> None:
     assert 0 < counts["invalid"] < counts["unread"]
     kinds = Counter(kind for text in re.findall(r'class="turn" data-kinds="([^"]*)"', page) for kind in text.split())
     assert kinds == counts
-
-
-def test_above_a_thousand_replies_there_are_several_pages(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
-) -> None:
-    session, _ = told_in_turn(tmp_path / "data", trials=6)
-    monkeypatch.setattr("spanlab.sessions.transcripts.pages._MOST_REPLIES", 7)
-    status, out, err = run("transcript", session.folder, "-o", tmp_path / "page.html")
-    assert status == 0, err
-    assert out.strip() == str(tmp_path / "page.html")
-    read = Transcript(session.folder)
-    pages = sorted(tmp_path.glob("page*.html"))
-    texts = {path.name: path.read_text("utf-8") for path in pages}
-    assert {"page.html", "page-2.html"} < set(texts)
-    trials = [
-        re.findall(r'<section id="trial-(\w+)"', texts[name])
-        for name in ["page.html", *sorted(set(texts) - {"page.html"})]
-    ]
-    assert [key for part in trials for key in part] == read.trials, "every conversation once, whole and in order"
-    assert all(sum(read.replies(key) for key in part) <= 7 for part in trials)
-    # each page says of all of them how many replies of each kind they have, so that a filter leads
-    # to the next one
-    told = [
-        [json.loads(html.unescape(counts)) for counts in re.findall(r'data-counts="([^"]*)"', texts[name])]
-        for name in texts
-    ]
-    assert all(one == told[0] for one in told)
-    whole = write_page(read, read.trials[:1], tmp_path / "one.html").read_text("utf-8")
-    assert 'data-counts="' not in whole, "one page says nothing of others"
-    turns = {key: read.talk(key).turns for key in read.trials}
-    for part, counts in zip(trials, told[0], strict=True):
-        some = [turn for key in part for turn in turns[key]]
-        unread = sum(turn.again or turn.mark == "unread" for turn in some)
-        kinds = {"all": len(some), "wrong": sum(turn.mark in ("wrong", "partly") for turn in some), "unread": unread}
-        assert counts == {
-            **{kind: count for kind, count in kinds.items() if count},
-            **({"invalid": counts["invalid"]} if "invalid" in counts else {}),
-        }
-    assert all(read.outcomes(key) == [(turn.mark, turn.again) for turn in turns[key]] for key in read.trials)
-    assert 'href="page-2.html"' in texts["page.html"]
-    assert 'href="page.html"' in texts["page-2.html"]

@@ -5,18 +5,20 @@
 from __future__ import annotations
 
 import itertools
-import json
+import os
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
-import jsonschema
 import paradigm_texts
 import pytest
 from command_line import Run, complaint
+from effort import HANGS_S
 from study_files import STUDY, study_in
 
 from spanlab.core.errors import ParadigmError, SpanLabError
-from spanlab.paradigms.language.yaml_source import read
-from spanlab.sessions.studies.schema import COMMON, FieldPart, StudyFile, read_typed, study_file_schema
+from spanlab.sessions import read_session
+from spanlab.sessions.studies.schema import COMMON, FieldPart, read_typed
 from spanlab.sessions.studies.study import is_study, load_study, study_from_data
 
 
@@ -246,36 +248,6 @@ def test_what_was_asked_once_is_known_later_and_may_be_said_anew() -> None:
     assert set(read_typed(asked, {"agee": "3"}, {})[1]) == {"agee", "age", "hours"}
 
 
-# -- what editors know -----------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def schema() -> jsonschema.Draft202012Validator:
-    jsonschema.Draft202012Validator.check_schema(study_file_schema())
-    return jsonschema.Draft202012Validator(study_file_schema())
-
-
-def test_the_schema_of_studies_is_printed(run: Run) -> None:
-    status, out, err = run("list", "--parts", "--json-schema", "study")
-    assert (status, json.loads(out), err) == (0, study_file_schema(), "")
-    assert set(study_file_schema()["properties"]) == set(StudyFile.model_fields)
-    assert all(part.get("description") for part in study_file_schema()["properties"].values())
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        STUDY,
-        HEAD + "paradigms: [vsr]\nkeys: counterbalanced\npalette: safe\nsessions: 3\ndisplay: room.yaml",
-        HEAD
-        + "paradigms: [vsr]\nkeys: {sides: swapped, own: {same: s, different: 1}}\nfields: [age, {name: g, label: {en: G}, type: choice, choices: [a, b]}]",
-    ],
-)
-def test_good_studies_fit_the_schema(schema: jsonschema.Draft202012Validator, tmp_path: Path, text: str) -> None:
-    (tmp_path / "study.yaml").write_text(text, encoding="utf-8")
-    schema.validate(read(tmp_path / "study.yaml").data)
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -291,10 +263,27 @@ def test_good_studies_fit_the_schema(schema: jsonschema.Draft202012Validator, tm
         HEAD + "paradigms: [vsr]\nbreaks: {seconds: 3}",
     ],
 )
-def test_mistakes_do_not_fit_the_schema_and_are_told_by_check(
-    schema: jsonschema.Draft202012Validator, tmp_path: Path, text: str
-) -> None:
+def test_mistakes_are_told_with_their_line(tmp_path: Path, text: str) -> None:
     (tmp_path / "study.yaml").write_text(text, encoding="utf-8")
-    assert not schema.is_valid(read(tmp_path / "study.yaml").data)
     with pytest.raises(ParadigmError, match=r"study\.yaml:\d+ "):
         load_study(tmp_path / "study.yaml")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no such files")
+def test_what_is_no_ordinary_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "study.yaml")
+    (tmp_path / "session").mkdir()
+    os.mkfifo(tmp_path / "session" / "session.json")
+    said: list[str] = []
+
+    def look(reads: Callable[[Path], object], path: Path) -> None:
+        try:
+            reads(path)
+        except SpanLabError as error:
+            said.append(str(error))
+
+    for reads, path in ((load_study, tmp_path / "study.yaml"), (read_session, tmp_path / "session")):
+        looking = threading.Thread(target=look, args=(reads, path), daemon=True)
+        looking.start()
+        looking.join(HANGS_S)
+    assert ["no ordinary file" in said[0], "has no session.json" in said[1]] == [True, True]

@@ -3,6 +3,7 @@ again when somebody has gone."""
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 import time
@@ -20,6 +21,7 @@ from spanlab.core.atomic_files import only_writer, read_lines
 from spanlab.core.locale import sentence
 from spanlab.extensions.browser.visits.offers import End, StudyOffer
 from spanlab.sessions.studies import participants
+from spanlab.sessions.studies.monitoring import Monitor
 from spanlab.sessions.studies.participants import DROPPED_OUT, REFUSED, Person, StudyFullError, find, people, register
 from spanlab.sessions.studies.study import Study
 from spanlab.sessions.studies.visit import VisitRequest, assigner, check_request, sit_down
@@ -224,3 +226,22 @@ def test_status_says_how_many_places_are_taken_and_who_has_gone(
     assert status == 0, err
     assert "places: 2 of 2 taken" in printed
     assert "dropped out" in next(line for line in printed.splitlines() if " gone " in line)
+
+
+@pytest.mark.parametrize(("completion", "wanted"), [("only_if_plausible", "ASK"), ("always", "DONE")])
+def test_times_that_cannot_be_true_may_end_with_another_code(tmp_path: Path, completion: str, wanted: str) -> None:
+    endings = "{completed: {code: DONE}, implausible: {code: ASK}}"
+    online = f"online: {{completion: {completion}, endings: {endings}}}\n"
+    study, data = study_in(tmp_path, STUDY + online), tmp_path / "data"
+    visit = take(study, data, "p01", fields={})
+    offer = StudyOffer(study, data)
+    assert offer._over(visit.folder, "p01", {}).code == "DONE"  # type: ignore[union-attr]
+    events = sorted(visit.folder.glob("*/events.jsonl"))[0]
+    lines = [json.loads(line) for line in events.read_text("utf-8").splitlines()]
+    for line in lines:
+        if line["event"] == "step":
+            line["happened"] = {"implausible": ["before its displays"]}
+    events.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    assert offer._over(visit.folder, "p01", {}).code == wanted  # type: ignore[union-attr]
+    notes = [session.note for session in Monitor(study, data).look(time.time())]
+    assert any("not ended as completed" in note for note in notes) == (completion == "only_if_plausible")

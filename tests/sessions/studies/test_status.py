@@ -3,6 +3,8 @@ given again."""
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 from pathlib import Path
 from typing import ClassVar
@@ -17,8 +19,11 @@ from spanlab.core.agent_kinds import SIMULATED, AgentKind
 from spanlab.core.atomic_files import only_writer
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Percept, Truth
-from spanlab.sessions import find_sessions
+from spanlab.sessions import find_sessions, read_session
+from spanlab.sessions.record import Event
 from spanlab.sessions.record.reader import read_events
+from spanlab.sessions.session import write_info
+from spanlab.sessions.studies import visit_files
 from spanlab.sessions.studies.battery import Battery
 from spanlab.sessions.studies.monitoring import overview
 from spanlab.sessions.studies.participants import find, people, register
@@ -109,6 +114,20 @@ def test_the_command_prints_it(run: Run, study: Study) -> None:
     assert "through with every session" in out
 
 
+def test_the_table_reads_every_record_once(study: Study, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    take(study, data, "p01")
+    take(study, data, "p01", session=2)
+    looked_at: list[Path] = []
+
+    def counting(folder: Path) -> list[Event]:
+        looked_at.append(folder)
+        return read_events(folder)
+
+    monkeypatch.setattr(visit_files, "read_events", counting)
+    overview(study, data)
+    assert len(looked_at) == len(set(looked_at)) == 4
+
+
 def test_withdrawing_removes_everything_and_leaves_a_note(run: Run, study: Study) -> None:
     data = Path("data")
     take(study, data, "p01")
@@ -139,6 +158,51 @@ def test_withdrawing_removes_everything_and_leaves_a_note(run: Run, study: Study
     assert "withdrew from the study" in check_request(study, data, VisitRequest("p02"))["participant"]
     assert "belonged to somebody who withdrew" in check_request(study, data, VisitRequest("p09", number="2"))["number"]
     assert "nothing is left" in complaint(*run("study", "withdraw", "study.yaml", "p02", "--yes"))
+
+
+@pytest.mark.parametrize("name", ["PRIV0", "7"])
+def test_withdrawing_finds_what_else_names_the_participant(run: Run, study: Study, name: str) -> None:
+    data = Path("data")
+    take(study, data, name)
+    take(study, data, "other")
+    own, *_ = sorted(data.glob(f"pair/{name}/session-1/vsr-*"))
+    for agent in ("chance", f"recorded:{own}"):
+        assert run("replay", "--like", own, "--agent", agent, "--data", data)[0] == 0
+    (like,), (given,) = data.glob("vsr-chance-*"), data.glob("vsr-recorded-*")
+    cache, report, lab = data / ".app" / "sessions.json", data / "report" / "a.csv", data / "report" / "b.csv"
+    for file, text in (
+        (cache, json.dumps({"participant": name})),
+        (report, f"participant,correct\n{name},7\n"),
+        (lab, "participant,correct\nother,7\n"),
+    ):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    status, out, _ = run("study", "withdraw", "study.yaml", name, "--yes", "--forget-id")
+    assert status == 0
+    assert [line for line in out.splitlines() if line.startswith("  data/report")] == [f"  {report}"]
+    assert str(like) in out
+    assert not given.exists(), "the same answers"
+    assert not cache.exists()
+    assert read_session(like)["like"] == "(withdrawn)"
+    report.unlink()
+    said = f'"participant": ?"{name}"' if name.isdigit() else name
+    left = [path.read_text("utf-8", "replace") for path in data.rglob("*") if path.is_file()]
+    assert not [text for text in left if re.search(f"{own.name}|{said}", text)]
+
+
+def test_sessions_outside_studies_can_be_withdrawn(run: Run) -> None:
+    data = Path("data")
+    for name in ("7", "8"):
+        assert run("replay", "vsr", "--agent", "chance", "--trials", "2", "--data", data)[0] == 0
+        (made,) = data.glob("vsr-chance-*")
+        folder = made.rename(data / f"vsr-{name}-s1")
+        info = read_session(folder)
+        write_info(folder, {**info, "session": folder.name, "participant": name, "agent_kind": "participant"})
+    assert "7 has no session of cd in data" in complaint(*run("study", "withdraw", "cd", "7", "--yes"))
+    status, out, _ = run("study", "withdraw", "vsr", "7", "--yes")
+    assert (status, "7 has withdrawn from vsr" in out) == (0, True)
+    assert [folder.name for folder in find_sessions([data])] == ["vsr-8-s1"]
+    assert not list(data.glob(".withdrawn*"))
 
 
 def test_the_identifier_may_be_forgotten_too(run: Run, study: Study) -> None:
