@@ -69,7 +69,7 @@ _TESTED = {
 }
 #: Options of one value alone: what they are called, and what they set.
 _ONLY: dict[str, dict[str, str]] = {
-    "correct": {"item": "--sd-item", "items": "--items"},
+    "correct": {"item": "--sd-item", "items": "--items", "shared": "--shared"},
     "d_prime": {
         "d_prime": "--d-prime",
         "criterion": "--criterion",
@@ -145,6 +145,7 @@ class Assumptions(TypedDict, total=False):
         float | None,
         typer.Option("--sd-item", help="standard deviation of items, in log odds", metavar="SD", show_default=False),
     ]
+    shared: Annotated[bool, typer.Option("--shared", help="everybody takes the same trials, as with one fixed seed")]
     items: Annotated[
         int | None, typer.Option("--items", help="items asked per trial", metavar="N", min=1, show_default=False)
     ]

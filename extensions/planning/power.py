@@ -72,6 +72,7 @@ class Assumed:
         difference of both conditions) over people, of items, of trials (of several items)
     items : how many items are asked in a trial
     between : two groups of people, one in each condition, in the place of people who have both
+    shared : everybody takes the same trials, which are then a sample, too
     """
 
     accuracy: float
@@ -82,6 +83,7 @@ class Assumed:
     trial: float = 0.0
     items: int = 1
     between: bool = False
+    shared: bool = False
 
     def __post_init__(self) -> None:
         for share in (self.accuracy, self.accuracy + self.difference):
@@ -99,7 +101,8 @@ class Assumed:
         spread = f"people {self.people:.2f}, effect over people {self.effect:.2f}, items {self.item:.2f}"
         spread += f", trials {self.trial:.2f} ({self.items} items each)" if self.items > 1 else ""
         right = f"{self.accuracy:.1%} and {self.accuracy + self.difference:.1%} right"
-        return f"{design_in_words(self.between)}: {right}; standard deviations in log odds: {spread}."
+        same = ", everybody the same trials" if self.shared else ""
+        return f"{design_in_words(self.between)}{same}: {right}; standard deviations in log odds: {spread}."
 
     def answers(self, people: int, trials: int) -> int:
         """Return how many numbers a simulated study takes."""
@@ -109,15 +112,13 @@ class Assumed:
         self, difference: float, people: int, trials: int, many: int, random: np.random.RandomState
     ) -> tuple[np.ndarray, np.ndarray]:
         """Each person's share of right answers in both conditions, of so many studies."""
+        first, second = _shares(self, self.means(difference), people, trials, many, random)
+        return first, second
+
+    def means(self, difference: float) -> list[float]:
+        """Log odds in the middle of both conditions."""
         whole = math.sqrt(self.people**2 + self.effect**2 / 2 + self.item**2 + self.trial**2)
-        return _shares(
-            self,
-            [_log_odds(self.accuracy, whole), _log_odds(self.accuracy + difference, whole)],
-            people,
-            trials,
-            many,
-            random,
-        )
+        return [_log_odds(self.accuracy, whole), _log_odds(self.accuracy + difference, whole)]
 
 
 def from_model(
@@ -165,6 +166,8 @@ def from_model(
         trial=spread.get("trial as taken", 0.0),
         items=max(1, round(float(asked.median()))),
         between=between,
+        shared="trial_id" in part.columns
+        and bool(part[part["trial_id"] != ""].groupby("trial_id")["participant"].nunique().gt(1).any()),
     )
 
 
@@ -248,11 +251,19 @@ def _studies(
     step = max(1, _AT_ONCE // assumed.answers(people, trials))
     rejections, alike = 0, 0
     for start in range(0, samples, step):
-        both = assumed.simulated(difference, people, trials, min(step, samples - start), random)
+        many = min(step, samples - start)
+        of_trials = None
+        if isinstance(assumed, Assumed) and assumed.shared:
+            each = _shares(assumed, assumed.means(difference), people, trials, many, random, each_trial=True)
+            of_trials, both = _of_trials(each), (each[0].mean(axis=2), each[1].mean(axis=2))
+        else:
+            both = assumed.simulated(difference, people, trials, many, random)
         value, se, df = _between(*both) if assumed.between else _within(*both)
         answers = people * trials * assumed.items if isinstance(assumed, Assumed) else 0
         if answers:
             se = _of_shares(se, both, answers)
+        if of_trials is not None:
+            se, df = _over_both(se, df, of_trials, 2.0 * trials - 2)
         rejections += int(_rejects(value, se, df).sum())
         if margin is not None:
             found = _within_margin(value, se, df, margin)
@@ -261,9 +272,15 @@ def _studies(
 
 
 def _shares(
-    assumed: Assumed, means: Sequence[float], people: int, trials: int, many: int, random: np.random.RandomState
-) -> tuple[np.ndarray, np.ndarray]:
-    """Each person's share of right answers in both conditions, of so many studies."""
+    assumed: Assumed,
+    means: Sequence[float],
+    people: int,
+    trials: int,
+    many: int,
+    random: np.random.RandomState,
+    each_trial: bool = False,
+) -> list[np.ndarray]:
+    """Each person's share of right answers in both conditions, of so many studies; in each trial."""
     from scipy.special import expit
 
     person_effects = random.normal(0, assumed.people, (many, people))
@@ -273,16 +290,46 @@ def _shares(
             person_effects = random.normal(0, assumed.people, (many, people))
         eta = mean + person_effects + random.normal(0, assumed.effect / math.sqrt(2), (many, people))
         shape = (many, people, trials, assumed.items)
-        if assumed.item or assumed.trial:
-            each = (
-                eta[:, :, None, None]
-                + random.normal(0, assumed.item, shape)
-                + random.normal(0, assumed.trial, (*shape[:3], 1))
-            )
-            values.append((random.random_sample(shape) < expit(each)).mean(axis=(2, 3)))
+        if assumed.item or assumed.trial or each_trial:
+            takers = 1 if assumed.shared else people
+            item = random.normal(0, assumed.item, (many, takers, trials, assumed.items))
+            each = eta[:, :, None, None] + item + random.normal(0, assumed.trial, (*shape[:3], 1))
+            right = (random.random_sample(shape) < expit(each)).mean(axis=3)
+            values.append(right if each_trial else right.mean(axis=2))
         else:
             values.append(random.binomial(trials * assumed.items, expit(eta)) / (trials * assumed.items))
-    return values[0], values[1]
+    return values
+
+
+def _of_trials(each: Sequence[np.ndarray]) -> np.ndarray:
+    """What the choice of trials that everybody took adds to the variance of a difference, as pages have
+    it: between trials, without what answers of one person to one trial add to it.
+
+    Parameters
+    ----------
+    each : of both conditions the shares of right answers by study, person and trial
+    """
+    people, trials = each[0].shape[1:]
+    adds = [
+        (right - right.mean(axis=2, keepdims=True)) / (people * trials) * math.sqrt(trials / max(1, trials - 1))
+        for right in each
+    ]
+    variance = sum((one.sum(axis=1) ** 2).sum(axis=1) - (one**2).sum(axis=(1, 2)) for one in adds)
+    return np.maximum(0.0, variance * people / max(1, people - 1))
+
+
+def _over_both(
+    se: np.ndarray, df: np.ndarray, of_trials: np.ndarray, trials_df: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """The standard error over people and trials, with the degrees of freedom with which its 95% interval
+    reaches as far as both together."""
+    from scipy.special import stdtridf, stdtrit
+
+    end, whole = (1 + LEVEL) / 2, np.sqrt(se**2 + of_trials)
+    reach = np.hypot(stdtrit(df, end) * se, stdtrit(trials_df, end) * np.sqrt(of_trials))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        both = stdtridf(end, reach / whole)
+    return whole, np.where((of_trials > 0) & (se > 0), both, df)
 
 
 def _within(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
