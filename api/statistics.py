@@ -157,12 +157,12 @@ def stats(
         found.lines += ["All paradigms together", *(f"  {note}" for note in scored.notes), ""]
     conditions, groups = words(by), words(between)
     if groups or len(conditions) > 1:
-        for name in words(paradigm) or there:
-            result = factorial(scored.parts[name], conditions, groups, measure)
-            found.tables[f"anova_{name}"] = result.table
-            found.lines += _factorial(result, name, measure)
+        anovas = {name: factorial(scored.parts[name], conditions, groups, measure) for name in words(paradigm) or there}
+        results = {f"anova_{name}": anova.table for name, anova in anovas.items()}
+        found.tables = results
+        found.lines += [line for name, anova in anovas.items() for line in _factorial(anova, name, measure)]
         if output is not None:
-            found.files = _write(found.tables, Path(output))
+            found.files = _write(results, Path(output))
         return found
     column = conditions[0] if conditions else None
     guessed = {name: against_guessing(scored.parts[name]) for name in words(paradigm) or there}

@@ -477,7 +477,7 @@ def facts_of(
     session = head.session
     plan, data = session.get("plan"), session.get("paradigm_data")
     by_language = as_object(as_object(data).get("instructions"))
-    written = str(by_language.get(session.get("language"), ""))
+    written = str(by_language.get(str(session.get("language")), ""))
     several = (
         isinstance(plan, list) and len({str(trial.get("levels")) for trial in plan if isinstance(trial, Mapping)}) > 1
     )
