@@ -219,8 +219,8 @@ def run(
         "buttons": options.get("buttons", ""),
         **part(options, Looks),
     }
-    if options.get("font") is not None:
-        window["font"] = str(options["font"])
+    if (font := options.get("font")) is not None:
+        window["font"] = str(font)
     if "refractory" in window:
         window["refractory"] = read_refractory(window["refractory"])
     if is_study(paradigm):

@@ -314,7 +314,7 @@ def test_without_a_blind_spot_there_is_no_angle() -> None:
 @pytest.mark.parametrize(
     ("online", "complaint"),
     [
-        ("{redirect: 'https://example.org/?id={STUDY_ID}'}", "STUDY_ID"),
+        ("{endings: {full: {redirect: 'https://example.org/?id={STUDY_ID}'}}}", "STUDY_ID"),
         ("{admission: list}", "allow"),
         ("{allow: ids.txt}", "admission: list"),
         ("{calibrate: [distance]}", "card"),
