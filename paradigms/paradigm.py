@@ -325,8 +325,9 @@ def build_paradigm(document: Document) -> Paradigm:
         )
         asking = list(dict.fromkeys(phase for phase in asks if isinstance(phase, str)))
         _check_designs(reader, head, raw_factors, asking)
-        _check_conditions(reader, head, timeline)
-        _check_effects(reader, head, timeline)
+        recorded = timeline.steps() if timeline is not None else ()
+        known = list(dict.fromkeys([*head.factors, *(name for step in recorded for name in step.recorded)]))
+        _check_conditions(reader, head, known)
         _check_questionnaire(reader, head, asking)
     if isinstance(head, Head) and head.translations:
         for path, message in mistranslated(document, head.translations, head.instructions):
@@ -446,33 +447,29 @@ def _check_designs(reader: Reader, head: Any, factors: Mapping[str, Any], asking
                     )
 
 
-def _check_conditions(reader: Reader, head: Any, timeline: Node | None) -> None:
-    recorded = [name for step in (timeline.steps() if timeline is not None else ()) for name in step.recorded]
-    known = list(dict.fromkeys([*head.factors, *recorded]))
-    for n, name in enumerate(head.conditions):
+def _check_conditions(reader: Reader, head: Any, known: Sequence[str]) -> None:
+    """Check that conditions and effects are of something that trials have; ``known`` are factors and
+    recorded values."""
+
+    def check(path: YamlPath, name: str) -> None:
         if name not in known:
             hint = nearest(name, known) or f" ({listed(known) or 'there are none'})"
-            reader.report(("conditions", n), f"'{name}' is neither a factor nor recorded by a step{hint}")
+            reader.report(path, f"'{name}' is neither a factor nor recorded by a step{hint}")
 
-
-def _check_effects(reader: Reader, head: Any, timeline: Node | None) -> None:
-    """Check that the effects of a file are of something that its trials have."""
-    recorded = [name for step in (timeline.steps() if timeline is not None else ()) for name in step.recorded]
-    known = list(dict.fromkeys([*head.factors, *recorded]))
+    for n, name in enumerate(head.conditions):
+        check(("conditions", n), name)
     for name, effect in head.effects.items():
+        path: YamlPath = ("effects", name)
         if not is_name(name):
-            reader.report(("effects", name), f"{show(name)} cannot be a name: use letters, digits and underscores")
-        for key, column in (("of", effect.of), ("along", effect.along)):
-            if column is not None and column not in known:
-                hint = nearest(column, known) or f" ({listed(known) or 'there are none'})"
-                reader.report(("effects", name, key), f"'{column}' is neither a factor nor recorded by a step{hint}")
-        levels = [str(level) for level in levels_of(head.factors.get(effect.of))]
-        for level in (part for pair in effect.contrast.items() for part in pair) if levels else ():
-            if level not in levels:
-                reader.report(
-                    ("effects", name, "contrast"),
-                    f"'{level}' is not a level of '{effect.of}' ({listed(levels)})",
-                )
+            reader.report(path, f"{show(name)} cannot be a name: use letters, digits and underscores")
+        check((*path, "of"), effect.of)
+        if effect.along is not None:
+            check((*path, "along"), effect.along)
+        factor = head.factors.get(effect.of)
+        levels = [] if factor is None else [str(level) for level in Factor.read(factor).levels]
+        for level in dict.fromkeys(part for pair in effect.contrast.items() for part in pair):
+            if levels and level not in levels:
+                reader.report((*path, "contrast"), f"'{level}' is not a level of '{effect.of}' ({listed(levels)})")
 
 
 def _check_questionnaire(reader: Reader, head: Any, asking: Sequence[str]) -> None:

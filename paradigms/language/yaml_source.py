@@ -27,6 +27,7 @@ MERGED = (
     "draw",
     "instructions",
     "translations",
+    "effects",
     "designs",
     "source",
     "network",

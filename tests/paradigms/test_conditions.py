@@ -444,3 +444,13 @@ def test_a_page_shows_the_effects_of_the_file(tmp_path: Path) -> None:
 def test_effects_of_what_there_is_not_are_refused(line: str, says: str, tmp_path: Path) -> None:
     with pytest.raises(ParadigmError, match=says):
         of_text(tmp_path, f"{SWITCHING}effects: {{cost: {line}}}\n")
+
+
+def test_levels_drawn_at_random_and_inherited_effects_are_looked_at(tmp_path: Path) -> None:
+    random = SWITCHING.replace("{new: 1, old: 2}", "{random: [new, old]}")
+    with pytest.raises(ParadigmError, match=r"'odl' is not a level of 'kind' \(new, old\)"):
+        of_text(tmp_path, f"{random}effects: {{cost: {{of: kind, contrast: {{new: odl}}}}}}\n")
+    more = "effects: {ay_errors: null, more: {of: trial_type, contrast: {AX: BX}}}"
+    content = f"extends: axcpt\nparadigm: mine\nversion: 1\n{more}\n"
+    (tmp_path / "mine.yaml").write_text(content, encoding="utf-8")
+    assert [*load_paradigm(tmp_path / "mine.yaml").data["effects"]] == ["bx_errors", "d_context", "more"]
