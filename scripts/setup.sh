@@ -10,7 +10,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 extras=dev
-[ "${1:-}" != demo ] || extras=lab,chat,networks,web
+[ "${1:-}" != demo ] || extras=lab,chat,networks
 
 # Runs a command, and says every so often how far it is; what the command says is shown only when it fails (and never with mute=1).
 quietly() {

@@ -76,7 +76,7 @@ def test_the_demonstration_needs_less_than_the_tests(copy: Path) -> None:
         calls = (copy / "calls").read_text(encoding="utf-8").splitlines()
         return [call.split()[-1] for call in calls if "pip install" in call]
 
-    assert installed_by("demo") == [".[lab,chat,networks,web]"]
+    assert installed_by("demo") == [".[lab,chat,networks]"]
     assert installed_by("demo") == []
     assert installed_by() == [".[dev]"]
     assert installed_by() == installed_by("demo") == []
