@@ -118,14 +118,20 @@ def test_an_endpoint_that_fails_loses_nothing_and_repeats_only_what_was_in_fligh
 NBACK = load_paradigm("nback_verbal")
 ANSWERS = ["m", "-", "I cannot say."]
 _PROGRAM = """
-import sys
+import os, sys
 from pathlib import Path
 from spanlab.agents.chat import RequestLimits, ChatAgent, ChatSettings, Endpoint
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request, Runner, begin, find_sessions, reopen
 data, base_url, blocks, concurrency = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-agent = ChatAgent("any", ChatSettings(reask=0), Endpoint(base_url, key_variable=None), RequestLimits(concurrency=concurrency))
+limits = RequestLimits(concurrency=concurrency)
+if sys.argv[5:]:
+    os.environ |= {"STUB_BASE_URL": base_url, "STUB_API_KEY": "none"}
+    from spanlab.agents.chat.transport.inspect_hook import InspectHook
+    agent = ChatAgent("any", ChatSettings(reask=0), request_limits=limits, hook=InspectHook("openai-api/stub/any"))
+else:
+    agent = ChatAgent("any", ChatSettings(reask=0), Endpoint(base_url, key_variable=None), limits)
 paradigm = load_paradigm("nback_verbal")
 plan = plan_session(paradigm, seed=4, levels={"block_length": [24]}, trials=blocks, design=SessionDesign())
 folders = find_sessions([data]) if data.exists() and any(data.iterdir()) else []
@@ -134,11 +140,12 @@ try:
     Runner(session, agent, say=lambda sentence: print(sentence, flush=True)).run()
 except KeyboardInterrupt:
     sys.exit(130)
-"""  # noqa: E501
+"""
 
 
-def _start(server: Stub, data: Path, blocks: int, concurrency: int) -> subprocess.Popen[str]:
+def _start(server: Stub, data: Path, blocks: int, concurrency: int, inspect: bool = False) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", _PROGRAM, str(data), server.base_url, str(blocks), str(concurrency)]
+    command += ["inspect"] * inspect
     hung_up = getattr(signal, "SIGHUP", None)
     before = (
         None if hung_up is None else signal.signal(hung_up, signal.SIG_DFL)
@@ -184,18 +191,18 @@ def _undisturbed(data: Path, blocks: int) -> pd.DataFrame:
         return _table(_run(data, server, blocks, 50))
 
 
-def _kills(tmp_path: Path, blocks: int, concurrency: int, moments: Sequence[int]) -> None:
+def _kills(tmp_path: Path, blocks: int, concurrency: int, moments: Sequence[int], inspect: bool = False) -> None:
     expected = _undisturbed(tmp_path / "undisturbed", blocks)
     killed = 0
     with stub(answers=ANSWERS, delay_ms=20) as server:
         for moment in moments:
-            process = _start(server, tmp_path / "killed", blocks, concurrency)
+            process = _start(server, tmp_path / "killed", blocks, concurrency, inspect)
             if _when_answered(server, moment, process):
                 process.kill()
                 killed += 1
             process.communicate()
-        process = _start(server, tmp_path / "killed", blocks, concurrency)
-        assert process.communicate()[1] == ""
+        process = _start(server, tmp_path / "killed", blocks, concurrency, inspect)
+        assert process.communicate()[1] == "" or inspect, "inspect_ai may say something of its own"
         assert process.returncode == 0
         answered = server.stats()["answered"]
     assert killed == len(moments)
@@ -218,6 +225,13 @@ def test_kills_lose_no_reply_and_change_no_answer(tmp_path: Path) -> None:
 def test_twenty_kills_among_3600_calls_lose_no_reply_and_change_no_answer(tmp_path: Path) -> None:
     random = np.random.RandomState(1)
     _kills(tmp_path, 150, 30, sorted(random.choice(3500, 20, replace=False).tolist()))
+
+
+@pytest.mark.slow
+def test_ten_kills_of_a_session_through_inspect_lose_no_reply_and_change_no_answer(tmp_path: Path) -> None:
+    pytest.importorskip("inspect_ai", reason="inspect_ai is not installed: nothing here shows that its bridge works")
+    random = np.random.RandomState(2)
+    _kills(tmp_path, 25, 8, sorted(random.choice(550, 10, replace=False).tolist()), inspect=True)
 
 
 @pytest.mark.slow
