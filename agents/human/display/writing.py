@@ -21,18 +21,18 @@ _LINE = 1.5
 _USUAL = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789äöüÄÖÜß.,;:!?()'\"-"
 
 
-def take_dead_keys(window: Any) -> None:
+def take_dead_keys(shown: Any) -> None:
     """Have X put a dead key and a letter together (^ and e are ê): pyglet asks for that in a window
     to which no keys come, and the letter comes alone."""
-    if getattr(window, "_x_ic", None) is None:
+    if getattr(shown, "_x_ic", None) is None:
         return
     from pyglet.libs.x11 import xlib
 
-    view, style = window._view, xlib.XIMPreeditNothing | xlib.XIMStatusNothing
-    window._x_ic = xlib.XCreateIC(
-        window.display._x_im, b"inputStyle", style, b"clientWindow", view, b"focusWindow", view, None
+    view, style = shown._view, xlib.XIMPreeditNothing | xlib.XIMStatusNothing
+    shown._x_ic = xlib.XCreateIC(
+        shown.display._x_im, b"inputStyle", style, b"clientWindow", view, b"focusWindow", view, None
     )
-    xlib.XSetICFocus(window._x_ic)
+    xlib.XSetICFocus(shown._x_ic)
 
 
 class WritingBox(Writing):
