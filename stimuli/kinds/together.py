@@ -12,7 +12,6 @@ from pydantic import (
     Field,
     PlainSerializer,
     ValidationError,
-    WithJsonSchema,
     model_validator,
 )
 from typing_extensions import override
@@ -72,7 +71,6 @@ Shown = Annotated[
     BeforeValidator(_read),
     AfterValidator(_placeable),
     PlainSerializer(written),
-    WithJsonSchema({"type": "object"}),
 ]
 
 
