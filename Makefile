@@ -73,6 +73,7 @@ measure: setup
 	@.venv/bin/python benchmarks/coverage.py $(ARGS)
 	@.venv/bin/python benchmarks/wordings.py
 	@.venv/bin/python benchmarks/wordings_intervals.py
+	@.venv/bin/python benchmarks/populations.py
 
 clean:
 	rm -rf .venv build dist *.egg-info .ruff_cache .hypothesis

@@ -35,6 +35,7 @@ TASKS: dict[str, tuple[tuple[str, ...], ...]] = {
     "measure": (
         ("python", "benchmarks/wordings.py"),
         ("python", "benchmarks/wordings_intervals.py"),
+        ("python", "benchmarks/populations.py"),
         ("python", "benchmarks/coverage.py"),
     ),
 }

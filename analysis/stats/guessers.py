@@ -4,7 +4,7 @@ An interval of few people is made of those who came. Where one in ten guesses am
 sample of eight contains none in four of ten, and no rule can see what is not there; where it contains
 one, mean and spread are that one's. The rule names somebody whose answers may be guesses where the
 others are right in nine of ten, and who is further below them than one of these would be in a sample
-of this size; how often it does is measured (``benchmarks/coverage.py``, docs/measurements.md).
+of this size; how often it does is measured (``benchmarks/populations.py``, docs/measurements.md).
 """
 
 from __future__ import annotations
