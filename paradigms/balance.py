@@ -99,6 +99,27 @@ def answers_of(
     )
 
 
+def replaced_seed(
+    paradigm: Paradigm,
+    design: SessionDesign,
+    levels: Mapping[str, Any],
+    planned: PlannedTrial,
+    generator: Generator,
+    candidates: Iterator[int],
+) -> int | None:
+    """The first seed of a trial that has the same answers as the planned one, though it is another
+    trial; None when no candidate has.
+
+    Parameters
+    ----------
+    levels : of all factors, random ones too
+    """
+    answers = answers_of(paradigm, planned.levels, planned.seed, generator, design.question)
+    return next(
+        (seed for seed in candidates if answers_of(paradigm, levels, seed, generator, design.question) == answers), None
+    )
+
+
 @dataclass
 class _Cell:
     """The trials of one combination of levels.

@@ -13,7 +13,7 @@ import numpy as np
 from ..core.errors import SpanLabError
 from ..core.json_values import grouped
 from ..core.registry import nearest
-from .balance import balanced
+from .balance import balanced, replaced_seed
 from .compile import DEFAULT_INTERVAL_MS, PlannedTrial, resolve_levels
 from .identity import stream, trial_seed
 from .language.diagnostics import listed, show
@@ -23,6 +23,11 @@ from .paradigm import Generator, Paradigm, same_level
 
 #: whole orders are tried so often, of long sessions less often; then orders are grown
 _SHUFFLES, _SHUFFLE_WORK, _GROWN = 2000, 1_000_000, 20
+
+#: replacements that keep their answers: number of the first seed, attempts and seeds for each, and
+#: for how many trials there is room
+_KEEPING, _ATTEMPTS, _KEEPING_TRIES = 2**29, 32, 2048
+_KEEPING_TRIALS = 2**29 // (_ATTEMPTS * _KEEPING_TRIES)
 
 Split = Literal["train", "validation", "test"]
 
@@ -213,9 +218,18 @@ def plan_practice(
     ]
 
 
-def replacement(paradigm: Paradigm, planned: PlannedTrial, seed: int, attempt: int) -> PlannedTrial:
+def replacement(
+    paradigm: Paradigm,
+    planned: PlannedTrial,
+    seed: int,
+    attempt: int,
+    design: SessionDesign | None = None,
+    generator: Generator = "corrected",
+) -> PlannedTrial:
     """Plan the trial that replaces an interrupted one: the same levels of all factors, random ones
-    too, with other stimuli.
+    too, with other stimuli; and the same answers, where the design balances them or limits their
+    runs. Where trials have so many questions that no other has these answers, the answers are
+    others.
 
     A trial whose draws are given cannot be drawn anew, and comes again as it is.
 
@@ -223,15 +237,29 @@ def replacement(paradigm: Paradigm, planned: PlannedTrial, seed: int, attempt: i
     ----------
     seed : of the session
     attempt : the number of the attempt, from 2
+    design : by which the session was planned
+    generator : of the session's trials
     """
     if planned.draws is not None:
         return planned
     place = (attempt - 2) * 2 + planned.practice
-    return replace(
-        planned,
-        levels=resolve_levels(paradigm, planned.levels, planned.seed),
-        seed=trial_seed("replacement", seed, place * MAX_SESSION_TRIALS + planned.trial - 1),
-    )
+    levels = resolve_levels(paradigm, planned.levels, planned.seed)
+    new_seed = None
+    if design is not None and design.of_answers and not planned.practice:
+        new_seed = replaced_seed(
+            paradigm, design, levels, planned, generator, _candidates(seed, planned.trial, attempt)
+        )
+    if new_seed is None:
+        new_seed = trial_seed("replacement", seed, place * MAX_SESSION_TRIALS + planned.trial - 1)
+    return replace(planned, levels=levels, seed=new_seed)
+
+
+def _candidates(seed: int, trial: int, attempt: int) -> Iterator[int]:
+    """Seeds for a replacement that is to have certain answers. Their numbers lie above those of
+    replacements that need none, and no two trials or attempts share one."""
+    first = _KEEPING + ((trial - 1) * _ATTEMPTS + attempt - 2) * _KEEPING_TRIES
+    room = trial <= _KEEPING_TRIALS and attempt - 2 < _ATTEMPTS
+    return (trial_seed("replacement", seed, first + n) for n in range(_KEEPING_TRIES if room else 0))
 
 
 def plan_dataset(

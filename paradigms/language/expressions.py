@@ -356,7 +356,7 @@ def _tree(text: str) -> ast.Expression:
 
 _SYNTAX = """
     Expression Constant Name Load Store Attribute Subscript Slice List Tuple Dict ListComp comprehension IfExp Call
-    BoolOp And Or UnaryOp Not USub UAdd BinOp Add Sub Mult Div FloorDiv Mod Compare Eq NotEq Lt LtE Gt GtE In NotIn Is IsNot
+    BoolOp And Or UnaryOp Not USub UAdd BinOp Add Sub Mult Div FloorDiv Mod Pow Compare Eq NotEq Lt LtE Gt GtE In NotIn Is IsNot
 """  # noqa: E501
 _ALLOWED = tuple(getattr(ast, name) for name in _SYNTAX.split())
 
@@ -578,6 +578,24 @@ def _str(value: Any) -> str:
     return str(value)
 
 
+def _flatten(values: list[Any]) -> list[Any]:
+    return [
+        element for value in _listed(values, "flatten") for element in (value if isinstance(value, list) else [value])
+    ]
+
+
+def _abs(number: float) -> float:
+    if not isinstance(number, (int, float)):
+        raise ExpressionError(f"abs takes a number; this is {kind_of(number)}")
+    return abs(number)
+
+
+def _round(number: float, digits: int = 0) -> float:
+    if not isinstance(number, (int, float)) or not isinstance(digits, int) or abs(digits) > 30:
+        raise ExpressionError("round takes a number, and perhaps a number of digits")
+    return round(number, digits) if digits else round(number)
+
+
 def _sum(values: list[Any]) -> Any:
     for value in _listed(values, "sum"):
         if not isinstance(value, (int, float)):
@@ -615,6 +633,9 @@ def _sorted(values: list[Any]) -> list[Any]:
 
 #: What an expression may call.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "abs": _abs,
+    "flatten": _flatten,
+    "round": _round,
     "distinct": _distinct,
     "len": _len,
     "max": _ordering(max),
@@ -633,6 +654,12 @@ def _times(a: Any, b: Any) -> Any:
         if isinstance(many, (list, str)) and isinstance(times, int) and len(many) * times > MAX_VALUES:
             raise LimitError(f"more than {MAX_VALUES} values")
     return a * b
+
+
+def _power(base: Any, exponent: Any) -> Any:
+    if isinstance(base, int) and isinstance(exponent, int) and abs(exponent) * base.bit_length() > 128:
+        raise LimitError("a whole number beyond 64 bits")
+    return base**exponent
 
 
 def _modulo(a: Any, b: Any) -> Any:
@@ -663,6 +690,7 @@ OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
     ast.Mult: _times,
+    ast.Pow: _power,
     ast.Mod: _modulo,
     ast.Eq: _paid(operator.eq),
     ast.NotEq: _paid(operator.ne),

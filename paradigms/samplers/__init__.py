@@ -7,7 +7,7 @@ SAMPLERS.declare(
     __name__,
     {
         "change": ("change_arrays",),
-        "lists": ("permutation", "one_of", "several", "place", "uniform", "weighted"),
+        "lists": ("permutation", "one_of", "several", "place", "uniform", "normal", "weighted"),
         "integration": ("integration_figure",),
         "nback": ("nback_block", "letter_noise", "cell_noise"),
         "nouns": ("nouns", "noun_numbers"),

@@ -145,29 +145,26 @@ Number = Annotated[
 Count = Annotated[int, Field(ge=0, le=10_000)]
 
 
-@SAMPLERS.register
-class Uniform(Sampler):
-    """Numbers between two limits, each equally likely: such as a duration that is also to be
-    recorded."""
+#: so often a number is drawn anew that falls outside its limits
+_MOST_TRIES = 1000
+_COUNT = "how many to draw, independently, as a list; one number when not given"
+_DECIMALS = "decimals that are kept; 0 for whole numbers"
 
-    name: ClassVar[str] = "uniform"
-    shorthand: ClassVar[str] = "between"
-    between: Annotated[list[Number], Field(min_length=2, max_length=2)] = Field(description="lowest and highest")
-    count: Count | None = Field(
-        None, description="how many to draw, independently, as a list; one number when not given"
-    )
-    decimals: Annotated[int, Field(ge=0, le=9)] = Field(3, description="decimals that are kept; 0 for whole numbers")
 
-    @model_validator(mode="after")
-    def _ordered(self) -> Uniform:
-        if self.between[0] > self.between[1]:
-            raise ValueError(f"the lowest ({self.between[0]:g}) is above the highest ({self.between[1]:g})")
-        return self
+class _Numbers(Sampler):
+    """One number, or a list of them."""
+
+    count: Count | None = Field(None, description=_COUNT)
+    decimals: Annotated[int, Field(ge=0, le=9)] = Field(3, description=_DECIMALS)
+
+    def _one(self, random: np.random.RandomState) -> float:
+        raise NotImplementedError
+
+    def _fits(self, value: float) -> bool:
+        raise NotImplementedError
 
     def draw(self, random: np.random.RandomState) -> Any:
-        low, high = self.between
-        many = 1 if self.count is None else self.count
-        values = [self._rounded(low + (high - low) * float(random.random_sample())) for _ in range(many)]
+        values = [self._rounded(self._one(random)) for _ in range(1 if self.count is None else self.count)]
         return values[0] if self.count is None else values
 
     def _rounded(self, value: float) -> float | int:
@@ -175,10 +172,60 @@ class Uniform(Sampler):
 
     def check(self, value: Any) -> None:
         super().check(value)
-        low, high = map(self._rounded, self.between)
         for number in [value] if self.count is None else value:
-            if not low <= number <= high:
+            if not self._fits(number):
                 raise ValueError(f"{number} lies outside what is drawn")
+
+
+@SAMPLERS.register
+class Uniform(_Numbers):
+    """Numbers between two limits, each equally likely: such as a duration that is also to be
+    recorded."""
+
+    name: ClassVar[str] = "uniform"
+    shorthand: ClassVar[str] = "between"
+    between: Annotated[list[Number], Field(min_length=2, max_length=2)] = Field(description="lowest and highest")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Uniform:
+        if self.between[0] > self.between[1]:
+            raise ValueError(f"the lowest ({self.between[0]:g}) is above the highest ({self.between[1]:g})")
+        return self
+
+    def _one(self, random: np.random.RandomState) -> float:
+        low, high = self.between
+        return low + (high - low) * float(random.random_sample())
+
+    def _fits(self, value: float) -> bool:
+        return self._rounded(self.between[0]) <= value <= self._rounded(self.between[1])
+
+
+@SAMPLERS.register
+class Normal(_Numbers):
+    """Numbers from a normal distribution; those outside the limits, where there are some, are drawn
+    anew."""
+
+    name: ClassVar[str] = "normal"
+    mean: Number = Field(description="mean of the distribution, before limits")
+    sd: Annotated[Number, Field(ge=0)] = Field(description="its standard deviation, before limits")
+    least: Number | None = Field(None, description="nothing below this is drawn")
+    most: Number | None = Field(None, description="nothing above this is drawn")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Normal:
+        if self.least is not None and self.most is not None and self.least >= self.most:
+            raise ValueError(f"least ({self.least:g}) must be below most ({self.most:g})")
+        return self
+
+    def _one(self, random: np.random.RandomState) -> float:
+        for _ in range(_MOST_TRIES):
+            value = float(random.normal(self.mean, self.sd))
+            if self._fits(self._rounded(value)):
+                return value
+        raise ValueError(f"none of {_MOST_TRIES} numbers lay within the limits: they are too far from the mean")
+
+    def _fits(self, value: float) -> bool:
+        return (self.least is None or value >= self.least) and (self.most is None or value <= self.most)
 
 
 @SAMPLERS.register

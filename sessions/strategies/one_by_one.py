@@ -145,7 +145,14 @@ class TrialTaker:
         attempts = self.log.attempts(planned)
         if self._window is None or not attempts:
             return planned
-        return replacement(self.session.paradigm, planned, self.session.seed, attempts + 1)
+        return replacement(
+            self.session.paradigm,
+            planned,
+            self.session.seed,
+            attempts + 1,
+            self.session.design,
+            self.session.info["generator"],
+        )
 
     async def take(self, planned: PlannedTrial, interval_ms: float | None = None) -> list[Judged]:
         """Take a trial; one that is cut off is replaced, until one is whole.

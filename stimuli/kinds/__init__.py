@@ -10,7 +10,7 @@ STIMULI.declare(
         "bars": ("bars",),
         "boxes": ("boxes", "blocks", "switch_boxes"),
         "figure": ("figure",),
-        "oriented": ("oriented_bar",),
+        "oriented": ("oriented_bar", "grating"),
         "files": ("image", "sound"),
         "lettering": ("letter", "text", "letter_grid"),
         "plain": ("blank", "fixation", "tone", "noise", "pixel_noise", "dot", "colour_field"),

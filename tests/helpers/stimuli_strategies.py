@@ -143,6 +143,14 @@ PARAMETERS: dict[str, st.SearchStrategy[Parameters]] = {
     "matrix": _grid_of("filled", st.integers(2, 10), colour=st.sampled_from(["red", "green", "#0437f2"])),
     "noise": st.fixed_dictionaries({"seed": st.integers(0, 2**32 - 1)}),
     "pixel_noise": st.fixed_dictionaries({"seed": st.integers(0, 2**32 - 1)}),
+    "grating": st.fixed_dictionaries(
+        {
+            "angle": degrees,
+            "cycles": st.integers(1, 8),
+            "contrast": st.sampled_from([0.1, 0.3, 1.0]),
+            "phase": st.sampled_from([0, 90, 180]),
+        }
+    ),
     "oriented_bar": st.fixed_dictionaries(
         {
             "angle": degrees,

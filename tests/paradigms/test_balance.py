@@ -29,6 +29,7 @@ from spanlab.paradigms import (
 from spanlab.paradigms.balance import BalanceError, answers_of, dealt, spread
 from spanlab.paradigms.checking import check_paradigm
 from spanlab.paradigms.compile import resolve_levels
+from spanlab.paradigms.design import replacement
 from spanlab.paradigms.language.schema import MaxRun, SessionDesign
 
 #: two-alternative paradigms of the library
@@ -349,6 +350,33 @@ def test_the_next_answer_of_the_library_cannot_be_foreseen(name: str) -> None:
         sessions.append([int(answer in ("same", "symmetric", "left", "top/left")) for answer in answers])
     for window in (3, 5):
         assert gain(sessions, window) <= 0.05
+
+
+# -- replacements ----------------------------------------------------------------------------------
+
+
+def test_replacements_keep_answers_and_random_levels() -> None:
+    for name, trials in (("cd", 12), ("vsrec", 9), ("sc", 10)):
+        paradigm = load_paradigm(name)
+        design = session_design(paradigm)
+        plan = plan_session(paradigm, 7, design, trials=trials)
+        seeds = {one.seed for one in plan}
+        for planned in plan:
+            first = planned.compile(paradigm, "corrected")
+            for attempt in (2, 3):
+                again = replacement(paradigm, planned, 7, attempt, design)
+                trial = again.compile(paradigm, "corrected")
+                assert again == replacement(paradigm, planned, 7, attempt, design)
+                assert trial.levels == first.levels
+                assert trial.trial_id != first.trial_id
+                assert [step.truth.answer for step in trial.steps] == [step.truth.answer for step in first.steps]
+                assert again.seed not in seeds
+                seeds.add(again.seed)
+    vsr = load_paradigm("vsr")
+    planned = plan_session(vsr, 7, session_design(vsr))[0]
+    assert replacement(vsr, planned, 7, 2, session_design(vsr)) == replacement(vsr, planned, 7, 2), (
+        "as ever where nothing is balanced"
+    )
 
 
 # -- what cannot be had ----------------------------------------------------------------------------

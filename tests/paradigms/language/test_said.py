@@ -92,6 +92,10 @@ def drawn(name: str, many: int = 4000, **parameters: Any) -> list[Any]:
 def test_numbers_come_from_their_distributions() -> None:
     uniform = drawn("uniform", between=[500, 1500])
     assert stats.kstest(uniform, stats.uniform(500, 1000).cdf).pvalue > 0.01
+    normal = drawn("normal", mean=100, sd=15)
+    assert stats.kstest(normal, stats.norm(100, 15).cdf).pvalue > 0.01
+    cut = drawn("normal", mean=100, sd=15, least=90, most=115)
+    assert stats.kstest(cut, stats.truncnorm(-10 / 15, 1, 100, 15).cdf).pvalue > 0.01
     weighted = drawn("weighted", of=["a", "b", "c"], weights=[1, 0, 3])
     assert stats.binomtest(weighted.count("a"), 4000, 0.25).pvalue > 0.01
     assert "b" not in weighted
@@ -102,6 +106,7 @@ def test_numbers_come_from_their_distributions() -> None:
     ("name", "parameters", "good", "bad"),
     [
         ("uniform", {"between": [5, 10]}, 7.5, 11.0),
+        ("normal", {"mean": 0, "sd": 1, "most": 2}, 1.5, 2.5),
         ("weighted", {"of": ["a", "b"], "weights": [1, 2]}, "a", "c"),
         ("weighted", {"of": 3, "weights": [1, 2, 1], "count": 2}, [0, 2], [0, 3]),
     ],
@@ -118,6 +123,7 @@ def test_given_numbers_are_looked_at(name: str, parameters: dict[str, Any], good
     ("name", "parameters", "says"),
     [
         ("uniform", {"between": [9, 5]}, "above the highest"),
+        ("normal", {"mean": 0, "sd": 1, "least": 2, "most": 1}, "must be below"),
         ("weighted", {"of": 3, "weights": [1, 2]}, "2 weights for 3 members"),
         ("weighted", {"of": 2, "weights": [0, 0]}, "above 0"),
     ],
@@ -158,6 +164,20 @@ def test_a_bar_lies_at_its_angle(angle: float) -> None:
     found = orientation(picture_of("oriented_bar", angle=angle))
     assert abs((found - angle + 90) % 180 - 90) < 1
     assert (picture_of("oriented_bar", angle=angle + 180) == picture_of("oriented_bar", angle=angle)).all()
+
+
+@pytest.mark.parametrize("angle", [0, 30, 90, 120])
+def test_stripes_lie_at_their_angle_and_are_as_many_as_asked_for(angle: float) -> None:
+    """The picture's spectrum has its peak where the stripes are."""
+    size, cycles = 80, 8
+    gray = picture_of("grating", angle=angle, size=size, cycles=cycles).mean(axis=2)
+    power = np.abs(np.fft.fft2(gray - gray[0, 0]))
+    power[0, 0] = 0
+    v, u = np.unravel_index(np.argmax(power), power.shape)
+    across, down = (np.fft.fftfreq(len(gray))[n] * len(gray) for n in (u, v))
+    assert abs(np.hypot(across, down) - cycles * 96 / size) < 1
+    turned = np.degrees(np.arctan2(down, across)) % 180
+    assert abs((turned - angle + 90) % 180 - 90) < 5
 
 
 def test_several_stimuli_are_placed_and_sized(tmp_path: Path) -> None:
