@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -17,7 +16,18 @@ from typing_extensions import Unpack
 from ..core.atomic_files import written_in
 from ..core.errors import SpanLabError
 from ..core.table_cells import csv_text
-from .data import DATA_HELP, DataArgument, MarginOption, Reading, cautions, frame_lines, loaded, note_lines, read_rules
+from .data import (
+    DATA_HELP,
+    DataArgument,
+    MarginOption,
+    Reading,
+    cautions,
+    frame_lines,
+    loaded,
+    note_lines,
+    read_rules,
+    tabled,
+)
 from .declared import PathLike, Paths, Result, Words, part, paths, public, words
 
 if TYPE_CHECKING:
@@ -219,15 +229,8 @@ def _list_figures() -> Figure:
     """The name of each figure, and what it shows, within the width of a terminal."""
     from ..analysis.figure_catalogue import FIGURES
 
-    listed = [{"name": declared.name, "title": declared.title} for declared in FIGURES]
-    widest = max(len(one["name"]) for one in listed)
-    lines = [
-        textwrap.fill(
-            one["title"], 80, initial_indent=one["name"].ljust(widest + 2), subsequent_indent=" " * (widest + 2)
-        )
-        for one in listed
-    ]
-    return Figure(lines, {"figures": listed})
+    listed = tabled("figures", ("name", "title"), [(one.name, one.title) for one in FIGURES], width=80)
+    return Figure(listed.lines, listed.tables)
 
 
 @public

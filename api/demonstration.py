@@ -206,7 +206,9 @@ def first_page(data: Path, report: Path) -> Path:
         wide = name == "nback_published"
         widths_mm = {"desk": _WIDE_MM if wide else _NARROW_MM, "telephone": _TELEPHONE_MM}
         drawings = next((drawn for some in (real, taken) if (drawn := _drawn(name, paradigm, some, widths_mm))), "")
-        figures += [f"<figure{' class=wide' * wide}><h2>{escape(heading)}</h2>{drawings}</figure>"] if drawings else []
+        if drawings:
+            found = _finding(data, paradigm)
+            figures.append(f"<figure{' class=wide' * wide}><h2>{escape(heading)}</h2>{found}{drawings}</figure>")
     css = files("spanlab.core").joinpath("page.css").read_text("utf-8")
     page = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,'
@@ -221,6 +223,15 @@ def first_page(data: Path, report: Path) -> Path:
     path = report.parent.parent / "first.html"
     write_whole(path, page.encode())
     return path
+
+
+def _finding(data: Path, paradigm: str) -> str:
+    """What was found in a paradigm, in a sentence of the report; empty where it has none."""
+    from ..analysis.data.loading import load
+    from ..analysis.report.paradigm import numbers_of
+
+    effect = numbers_of(load([data]), paradigm).effect
+    return f"<p><b>{escape(effect.sentence[0])}</b>{escape(effect.sentence[1])}</p>" if effect else ""
 
 
 def _drawn(name: str, paradigm: str, sessions: Sequence[Taken], widths_mm: Mapping[str, float]) -> str:

@@ -52,9 +52,6 @@ def catalogue(
     chance: Annotated[
         bool, typer.Option("--chance", help="show the chance level and the best blind guess in each condition instead")
     ] = False,
-    details: Annotated[
-        bool, typer.Option("--details", help="show domains, functions and factors, too, in a wide table")
-    ] = False,
     human: Annotated[
         bool,
         typer.Option(
@@ -124,8 +121,7 @@ def catalogue(
         for data in ordered
     ]
     found = tabled("paradigms", header, rows)
-    if not details:
-        found.lines = [*_family_lines(ordered)]
+    found.lines = [*_family_lines(ordered)]
     return found
 
 

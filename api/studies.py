@@ -174,8 +174,6 @@ def _tell_how(study: Study, visit: Visit, request: VisitRequest, goes_on: bool, 
     if goes_on:
         if visit.study.hash != study.hash:
             remarks.append("the study file has changed since this session began; it continues as it began")
-        if request.language.strip() not in ("", visit.language):
-            remarks.append(f"it continues in '{visit.language}', as it began")
         if any(value.strip() for value in request.fields.values()) and not fields_due(visit.folder):
             remarks.append("the entries about the participant stay as they were when the session began")
     earlier = set(range(1, visit.session)) - finished_sessions(data / study.name, str(visit.person.name))

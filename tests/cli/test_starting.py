@@ -136,3 +136,13 @@ def test_words_of_the_first_page_fit_where_letters_are_wide(tmp_path: Path) -> N
     assert len(held) > 20
     assert max(held) < 0
     assert max(beyond(re.sub(' textLength="[^"]*"', "", page), tmp_path / "free")) > 20, "a page that fails"
+
+
+@pytest.mark.slow
+def test_the_finding_stands_above_the_figure(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    agents, levels = ["capacity", "network:limited"], {"list_length": 6}
+    session = replay("vsr", agents, trials=16, levels=levels, data=tmp_path / "data", say=lambda _: None)
+    page = demo.first_page(session.folder.parent, tmp_path / "report" / "report.html").read_text(encoding="utf-8")
+    found = "<p><b>Primacy and recency in lists of 6</b>: the first item .*network:laptop@40% .*</p><div"
+    assert re.search(found, page)
