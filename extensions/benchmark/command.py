@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,8 +17,8 @@ from spanlab.core import SpanLabError, write_json
 from spanlab.paradigms import digest
 from spanlab.sessions.record import read_events, read_session, read_table, response_rows
 
-from .card import card_of, differences, published_cards, sessions_of
-from .suite import Suite
+if TYPE_CHECKING:
+    from .suite import Suite
 
 #: differences that are listed
 _MOST = 12
@@ -32,6 +32,8 @@ def problems_of(card: Mapping[str, Any], suite: Suite, data: str, people: Path |
     SpanLabError
         when there is nothing to compute it from.
     """
+    from .card import card_of, differences, published_cards, sessions_of
+
     if card["suite"] != {"name": suite.suite, "version": suite.version, "sha256": suite.sha256}:
         of = card["suite"]
         return [
