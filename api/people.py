@@ -114,10 +114,7 @@ class AtWindow(TypedDict, total=False):
         str | None,
         typer.Option(
             "--patch",
-            help=(
-                "show a square for a photodiode, white on the first frame of displays: upper-left:2 (cm),"
-                " upper-left:2:probe"
-            ),
+            help=("show a square for a photodiode, white on the first frame of displays: upper-left:2 (cm)"),
             metavar="PATCH",
         ),
     ]

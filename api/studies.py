@@ -186,16 +186,6 @@ def _tell_how(study: Study, visit: Visit, request: VisitRequest, goes_on: bool, 
 def _window(study: Study, window: dict[str, Any]) -> dict[str, Any]:
     """Return the settings of the window: those of the options, or else those of the study's display
     file."""
-    from ..sessions.people import check_patch
-
-    check_patch(
-        window.get("patch") or "",
-        (
-            planned.compile(one.paradigm, "corrected")
-            for one in study.paradigms
-            for planned in one.plan(1, balanced=False)
-        ),
-    )
     study_font = {} if study.font is None else {"font": str(study.font)}
     box = {"buttons": study.buttons} if study.buttons else {}
     usual = {"palette": study.palette, "refractory": study.refractory, **study_font, **box}

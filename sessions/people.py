@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 from ..agents.window import WindowAgent
 from ..core.errors import SpanLabError
 from ..core.locale import languages
-from ..paradigms import Generator, Trial, load_paradigm
+from ..paradigms import Generator, load_paradigm
 from ..paradigms.identity import MAX_MASTER_SEED, digest
 from .key_mapping import KeySetting, key_request
 from .record.reader import sessions_below
@@ -182,8 +182,6 @@ def begin_with_somebody(
     from ..agents.human.seating import seat as take_seat
 
     port = str(seat.window.get("triggers") or "")
-    patch = str(seat.window.get("patch") or "")
-    check_patch(patch, (trial.compile(chosen.paradigm, "corrected") for trial in chosen.plan))
     tell_unspoken(language, say)
     agent = take_seat(seat.simulate, chosen.seed, seat.speed, seat.window)
     extra = {**chosen.extra, "keys": key_request(keys or KeySetting(), seat.participant)}
@@ -194,21 +192,6 @@ def begin_with_somebody(
         asked, participant=seat.participant, language=language, practice=practice, levels=levels, extra=extra
     )
     return begin(data, chosen.paradigm, agent, chosen.plan, request), agent
-
-
-def check_patch(patch: str, trials: Iterable[Trial]) -> None:
-    """Check that the phases that a corner patch marks occur in these trials.
-
-    Raises
-    ------
-    SpanLabError
-        with the one that does not come.
-    """
-    if patch:
-        from ..agents.human.display.patch import read_patch
-
-        marked = read_patch(patch)
-        marked.check({step.percept.phase for trial in trials for step in trial.steps} if marked.phases else set())
 
 
 def tell_unspoken(language: str, say: Callable[[str], None]) -> None:

@@ -221,10 +221,8 @@ class Participant(WindowAgent):
         Raises
         ------
         SpanLabError
-            when a phase is to be marked by the corner patch and does not come; and as :meth:`open`.
+            as :meth:`open`.
         """
-        if self._patch is not None:
-            self._patch.check({percept.phase for percept in percepts})
         stage = self.open()
         check_sounds((display.stimulus for percept in percepts for display in percept.displays), stage.speaker)
         durations = [

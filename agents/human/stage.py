@@ -53,7 +53,7 @@ class OnScreen:
 
     ``planned_ms`` is its own time, or what is left of the window of its question where that is
     longer. ``refreshes`` counts from its onset to the last flip; ``away`` is the time (s) for which
-    a pause page covered it; ``marked``: whether the corner patch tells of its onset;
+    a pause page covered it;
     ``stamp_late``: by how much (s) its picture can have come on before ``onset``. What became of it
     is written to ``sink[index]``.
     """
@@ -68,7 +68,6 @@ class OnScreen:
     refreshes: int = 0
     dropped: int = 0
     away: float = 0.0
-    marked: bool = False
     stamp_late: float = 0.0
 
     def put(self, end: float, refreshes: int) -> None:
@@ -224,7 +223,7 @@ class Stage:
     def replace(self, what: OnScreen | None, draw: Callable[[], object]) -> float:
         """Put something else on the screen and close the account of what was there; returns the
         time of the change."""
-        at, passed = self.flip(draw, what is not None and what.marked)
+        at, passed = self.flip(draw, what is not None)
         if self.on is not None:
             self.on.dropped += passed - 1
             self.on.put(at, self.on.refreshes + passed)

@@ -218,8 +218,7 @@ class Player:
         stage, display = self.stage, step.percept.displays[index]
         ms = time_of(step.percept, index)
         planned = None if ms is None else stage.window.grid.frames(ms)
-        marked = stage.patch is not None and stage.patch.patch.marks(step.percept.phase)
-        on = OnScreen(display, ms, planned, 0.0, 0.0, step.shown, index, marked=marked)
+        on = OnScreen(display, ms, planned, 0.0, 0.0, step.shown, index)
         at = stage.replace(on, lambda: self._draw(step, display, first=True))
         note = self._sounding.came(at)
         if note is not None:

@@ -3,14 +3,12 @@ otherwise. No part of the canvas."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 from PIL import Image
 
 from ....core.errors import SpanLabError
-from ....core.registry import nearest
 from .lettering import PictureStore
 
 #: Corner: on which side of the middle it is, horizontally and vertically (up is positive).
@@ -29,51 +27,30 @@ class Patch:
     ----------
     corner : one of :data:`CORNERS`
     cm : its width and height on the screen
-    phases : only displays of these phases are marked; all when there are none
     """
 
     corner: str
     cm: float = USUAL_CM
-    phases: tuple[str, ...] = ()
-
-    def marks(self, phase: str) -> bool:
-        """Return whether displays of a phase are marked."""
-        return not self.phases or phase in self.phases
-
-    def check(self, phases: Collection[str]) -> None:
-        """Check that these phases, which are going to come, hold all that are to be marked.
-
-        Raises
-        ------
-        SpanLabError
-            with the one that does not come.
-        """
-        for phase in self.phases:
-            if phase not in phases:
-                hint = nearest(phase, phases) or f"; there are {', '.join(sorted(phases))}"
-                raise SpanLabError(f"the patch is to mark the phase '{phase}', which this session does not have{hint}")
 
     @property
     def text(self) -> str:
         """As :func:`read_patch` reads it."""
-        return f"{self.corner}:{self.cm:g}" + (f":{','.join(self.phases)}" if self.phases else "")
+        return f"{self.corner}:{self.cm:g}"
 
     def settings(self) -> dict[str, Any]:
         """For the record."""
-        return {"text": self.text, "corner": self.corner, "cm": self.cm, "phases": list(self.phases)}
+        return {"text": self.text, "corner": self.corner, "cm": self.cm}
 
 
 def read_patch(text: str) -> Patch:
-    """``CORNER``, ``CORNER:CM`` or ``CORNER:CM:PHASE,PHASE``, such as
-    ``upper-left:1.5:present,probe``.
+    """``CORNER`` or ``CORNER:CM``, such as ``upper-left:1.5``.
 
     Raises
     ------
     SpanLabError
         when it is none of these.
     """
-    corner, _, rest = text.partition(":")
-    size, _, phases = rest.partition(":")
+    corner, _, size = text.partition(":")
     if corner not in CORNERS:
         raise SpanLabError(
             f"the patch is in one of the corners {', '.join(CORNERS)} (such as upper-left:{USUAL_CM:g}, the number"
@@ -88,12 +65,7 @@ def read_patch(text: str) -> Patch:
             f"the size of the patch is a number of cm up to {_LARGEST_CM:g}, such as {corner}:{USUAL_CM:g}; found"
             f" '{text}'"
         )
-    named = tuple(phase.strip() for phase in phases.split(",")) if phases else ()
-    if not all(named):
-        raise SpanLabError(
-            f"the phases to be marked are separated by commas, such as {corner}:{cm:g}:present,probe; found '{text}'"
-        )
-    return Patch(corner, cm, named)
+    return Patch(corner, cm)
 
 
 class PatchView:

@@ -51,7 +51,7 @@ def patch() -> None:
     ]
     with virtual_screen(1024, 768):
         seen: dict[str, list[np.ndarray]] = {}
-        for options in ("", "upper-left:2:present"):
+        for options in ("", "upper-left:2"):
             bench = Bench(patch=options)
             flip, shots = bench.stage.window.flip, seen.setdefault(options, [])
 
@@ -65,8 +65,8 @@ def patch() -> None:
             facts = bench.agent.apparatus().get("patch")
             bench.close()
         px = facts["px"]  # type: ignore[index]
-        corners = [[int(shot[:px, :px].min()), int(shot[:px, :px].max())] for shot in seen["upper-left:2:present"]]
-        canvas = [shot[200:-200, 300:-300] for shot in seen["upper-left:2:present"]]
+        corners = [[int(shot[:px, :px].min()), int(shot[:px, :px].max())] for shot in seen["upper-left:2"]]
+        canvas = [shot[200:-200, 300:-300] for shot in seen["upper-left:2"]]
         alone = {shot[200:-200, 300:-300].tobytes() for shot in seen[""]}
     print(
         json.dumps({"corners": corners, "px": px, "canvas_as_without": all(shot.tobytes() in alone for shot in canvas)})
