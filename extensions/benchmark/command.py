@@ -14,8 +14,6 @@ import typer
 
 from spanlab.api import PathLike, Result, Words, public, table_lines, tabled, watcher, words
 from spanlab.core import SpanLabError, write_json
-from spanlab.paradigms import digest
-from spanlab.sessions.record import read_events, read_session, read_table, response_rows
 
 if TYPE_CHECKING:
     from .suite import Suite
@@ -60,6 +58,9 @@ def problems_of(card: Mapping[str, Any], suite: Suite, data: str, people: Path |
 
 def agent_problems(folder: Path) -> Iterator[str]:
     """Find where the agent and the settings of a session are not those of their hash."""
+    from spanlab.paradigms import digest
+    from spanlab.sessions.record import read_session
+
     info = read_session(folder)
     kind, name = info["agent_kind"], info["agent"]
     if digest([kind, name, info["agent_settings"]]) != info["agent_settings_hash"]:
@@ -68,6 +69,8 @@ def agent_problems(folder: Path) -> Iterator[str]:
 
 def table_problems(folder: Path) -> Iterator[str]:
     """Find where the tables of a session say otherwise than its events."""
+    from spanlab.sessions.record import read_events, read_session, read_table, response_rows
+
     if not (folder / "events.jsonl").exists():
         return
     events, stored = response_rows(read_session(folder), read_events(folder)), read_table(folder)
