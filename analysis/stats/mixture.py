@@ -124,7 +124,7 @@ def mixture_limits(errors: np.ndarray, fitted: Mixture, level: float = LEVEL) ->
     """
     from scipy.special import ndtri
 
-    nothing = dict.fromkeys(("p_guess", "sd"), (math.nan, math.nan))
+    nothing: dict[str, tuple[float, float]] = {"p_guess": (math.nan, math.nan), "sd": (math.nan, math.nan)}
     if min(fitted.p_guess, 1 - fitted.p_guess) < NIL:
         return nothing
     cosines, step = np.cos(errors), 1e-4
