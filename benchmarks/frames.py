@@ -28,7 +28,7 @@ from PIL import Image
 
 from spanlab.paradigms import WORM_TASKS, Paradigm, Trial, compile_trial, list_paradigms, load_paradigm
 from spanlab.stimuli import Stimulus
-from spanlab.stimuli.render.frames import network_frames
+from spanlab.stimuli.render.fast.batch import network_frames
 from spanlab.stimuli.render.pixels import NETWORK, drawn
 
 TURNS = 7

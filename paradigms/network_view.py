@@ -165,7 +165,7 @@ def network_arrays(
         when a trial is longer than ``steps``, asks for a class that the head does not have, or
         shows a word without a vector.
     """
-    from ..stimuli.render.frames import network_frames
+    from ..stimuli.render.fast.batch import network_frames
     from ..stimuli.render.pixels import NETWORK
 
     labels = [labels_of(trial, view) for trial in trials]

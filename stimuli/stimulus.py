@@ -17,8 +17,8 @@ from pydantic import AfterValidator
 from ..core.errors import SpanLabError
 from ..core.registry import Component, Registry, nearest
 from .own_files import Files
+from .render.fast.tiling import Scatter, Tiling
 from .scene import BACKGROUND, COLOURS, Colour, Primitive, Scene
-from .tiling import Tiling
 
 _HEX = re.compile(r"#[0-9a-f]{6}")
 
@@ -131,6 +131,10 @@ class Stimulus(Component):
         once."""
         return None
 
+    def scatter(self) -> Scatter | None:
+        """The stimulus as shapes at places, when it is that; lets many be drawn at once."""
+        return None
+
     def words(self) -> str:
         """Describe the display for a reader without eyes, unambiguously and completely."""
         raise NotImplementedError
@@ -187,6 +191,19 @@ class Tiled(Stimulus):
 
     def background(self) -> Colour:
         return self.tiling().family.background
+
+
+class Scattered(Stimulus):
+    """A stimulus that is shapes at places: it gives its scatter, and what to draw follows."""
+
+    def scatter(self) -> Scatter:
+        raise NotImplementedError
+
+    def primitives(self) -> Iterable[Primitive]:
+        return self.scatter().primitives()
+
+    def background(self) -> Colour:
+        return self.scatter().background
 
 
 STIMULI: Registry[Stimulus] = Registry("stimulus", "spanlab.stimuli")

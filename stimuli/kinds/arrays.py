@@ -10,9 +10,9 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from ...core.registry import Ints, as_tuple
 from ..directions import STEPS, Direction, direction_words
+from ..render.fast.tiling import Family, Tiling
 from ..scene import BACKGROUND, CANVAS, COLOURS, Arrow, Colour, Line, Primitive, Rectangle
 from ..stimulus import STIMULI, ColourName, Tiled, cell_list, check_cells, colour_words, rgb, rows_of
-from ..tiling import Family, Tiling
 
 Grid = Annotated[int, Field(ge=2, le=16)]
 
@@ -43,14 +43,14 @@ def grid_family(
     absent: bool = False,
 ) -> Family:
     """Grids side by side at ``places``: per cell white or filled and, when ``absent``, a state 0
-    for cells of grids that are not there."""
+    for grids that are not there."""
     fills = (COLOURS["white"], rgb(colour))
     tiles = []
     for x, y in places:
         for index in range(grid * grid):
             states = tuple((grid_cell(index, grid, cell, x, y, fill, radius),) for fill in fills)
             tiles.append(((), *states) if absent else states)
-    return Family(tuple(tiles), below)
+    return Family(tuple(tiles), below, group=grid * grid if absent else 0)
 
 
 def _not_white(colour: str) -> str:

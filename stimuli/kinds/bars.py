@@ -8,8 +8,9 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from ...core.registry import StrictModel, as_tuple
+from ..render.fast.tiling import Scatter
 from ..scene import CANVAS, COLOURS, Line, Primitive
-from ..stimulus import STIMULI, ColourName, Stimulus, colour_words, rgb
+from ..stimulus import STIMULI, ColourName, Scattered, colour_words, rgb
 
 
 def _ends(value: Any) -> Any:
@@ -89,8 +90,19 @@ def _by_place(bars: Sequence[Bar]) -> tuple[Bar, ...]:
     return tuple(ordered)
 
 
+#: A bar that begins at 0, 0: its colour, where it ends, and its gap.
+Shape = tuple[str, float, float, tuple[float, float, float, float] | None]
+
+
+def _bar(shape: Shape, x: float, y: float) -> Iterator[Primitive]:
+    colour, dx, dy, gap = shape
+    yield Line(x, y, x + dx, y + dy, rgb(colour), 3)
+    if gap is not None:
+        yield Line(x + gap[0], y + gap[1], x + gap[2], y + gap[3], COLOURS["black"], 3)
+
+
 @STIMULI.register
-class Bars(Stimulus):
+class Bars(Scattered):
     """Bars of different colour, orientation, length and gap."""
 
     name: ClassVar[str] = "bars"
@@ -107,11 +119,22 @@ class Bars(Stimulus):
         object.__setattr__(self, "bars", _by_place(self.bars))
         return self
 
-    def primitives(self) -> Iterator[Primitive]:
+    def scatter(self) -> Scatter:
+        shapes: list[Shape] = []
+        corners: list[float] = []
         for bar in self.bars:
-            yield Line(*bar.at, rgb(bar.colour), 3)
-            if bar.gap is not None:
-                yield Line(*bar.gap, COLOURS["black"], 3)
+            x0, y0, x1, y1 = bar.at
+            gap = bar.gap
+            shapes.append(
+                (
+                    bar.colour,
+                    x1 - x0,
+                    y1 - y0,
+                    None if gap is None else (gap[0] - x0, gap[1] - y0, gap[2] - x0, gap[3] - y0),
+                )
+            )
+            corners += x0, y0
+        return Scatter(_bar, shapes, corners)
 
     def words(self) -> str:
         many = "1 bar" if len(self.bars) == 1 else f"{len(self.bars)} bars"

@@ -11,9 +11,9 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from ...core.registry import StrictModel, as_tuple
 from ..directions import STEPS, Direction, direction_words
+from ..render.fast.tiling import Family, Tiling
 from ..scene import CANVAS, COLOURS, Arrow, Line, Primitive, Rectangle
 from ..stimulus import STIMULI, ColourName, Stimulus, Tiled, colour_words, rgb, row_column
-from ..tiling import Family, Tiling
 from .arrays import grid_cell
 
 # Boxes are 15 units wide, at 48 + 35 cos(2πi/n), 48 + 35 sin(2πi/n) (a single one in the middle);

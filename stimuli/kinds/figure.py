@@ -8,9 +8,9 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field, StrictInt, field_validator
 
+from ..render.fast.tiling import Family, Tiling
 from ..scene import COLOURS, Line, Rectangle
 from ..stimulus import STIMULI, ColourName, Tiled, colour_words, rgb
-from ..tiling import Family, Tiling
 
 Point = tuple[StrictInt, StrictInt]
 Segment = tuple[Point, Point]

@@ -15,7 +15,7 @@ from spanlab.paradigms import (
     load_paradigm,
     plan_dataset,
 )
-from spanlab.stimuli.render.frames import network_frames
+from spanlab.stimuli.render.fast.batch import network_frames
 
 #: Less probable by chance than any of the pairs that are looked at here ought to be.
 NEVER = 1e-7

@@ -3,7 +3,7 @@ stimulus goes and whatever was rendered before."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from pydantic import PrivateAttr
 from stimuli_strategies import DIRECTIONS, any_stimulus, stimulus
 
-from spanlab.stimuli import BACKGROUND, COLOURS, Ellipse, Line, Primitive, Rectangle, Scene, Stimulus
-from spanlab.stimuli.render import frames
-from spanlab.stimuli.render.frames import network_frames
+from spanlab.stimuli import BACKGROUND, COLOURS, Colour, Ellipse, Line, Primitive, Rectangle, Scene, Stimulus
+from spanlab.stimuli.render.fast import batch, tables
+from spanlab.stimuli.render.fast.batch import Sprites, network_frames
+from spanlab.stimuli.render.fast.tables import Table
+from spanlab.stimuli.render.fast.tiling import Family, Scatter, Tiling
 from spanlab.stimuli.render.pixels import network_frame
-from spanlab.stimuli.tiling import Family, Tiling
 
 Random = np.random.RandomState
 RELAXED = settings(
@@ -35,8 +36,8 @@ def singly(stimuli: Iterable[Stimulus]) -> np.ndarray:
 
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pieces are drawn for the first stimulus that could use them."""
-    monkeypatch.setattr(frames, "_WORTH", 1)
+    """Tables and small pictures are made for the first stimulus that could use them."""
+    monkeypatch.setattr(batch, "_WORTH", 1)
 
 
 def cells(random: Random, of: int, most: int | None = None) -> list[int]:
@@ -107,29 +108,32 @@ def pool() -> tuple[list[Stimulus], np.ndarray]:
 @given(st.data())
 def test_frames_do_not_depend_on_the_batch_or_on_what_was_rendered_before(data: st.DataObject) -> None:
     """Any stimuli in any order, again and again, in batches of any size, before and after it was
-    worth to draw pieces."""
-    stimuli, expected = pool()
+    worth to make tables."""
+    stimuli, frames = pool()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(frames, "_WORTH", data.draw(st.sampled_from([1, 20, 10**9])))
-        patch.setattr(frames, "_CHUNK", data.draw(st.sampled_from([1, 3, 256])))
+        patch.setattr(batch, "_WORTH", data.draw(st.sampled_from([1, 20, 10**9])))
+        for module in (batch, tables):
+            patch.setattr(module, "_CHUNK", data.draw(st.sampled_from([1, 3, 256])))
         for _ in range(data.draw(st.integers(1, 3))):
             chosen = data.draw(st.lists(st.integers(0, len(stimuli) - 1), max_size=60))
             found = network_frames([stimuli[number] for number in chosen])
             assert found.dtype == np.uint8
             assert found.shape == (len(chosen), 32, 32, 3)
-            np.testing.assert_array_equal(found, expected[chosen])
+            np.testing.assert_array_equal(found, frames[chosen])
 
 
+@pytest.mark.slow
 def test_a_large_batch_of_everything(eager: None) -> None:
-    stimuli, expected = pool()
+    stimuli, frames = pool()
     order = Random(1).randint(len(stimuli), size=3000)
-    np.testing.assert_array_equal(network_frames([stimuli[number] for number in order]), expected[order])
+    np.testing.assert_array_equal(network_frames([stimuli[number] for number in order]), frames[order])
 
 
 @RELAXED
 @given(stimuli=st.lists(any_stimulus(), max_size=6))
 def test_a_batch_of_anything_equals_single_frames(stimuli: list[Stimulus]) -> None:
-    for frame, one in zip(network_frames(stimuli), stimuli, strict=True):
+    frames = network_frames(stimuli)
+    for frame, one in zip(frames, stimuli, strict=True):
         np.testing.assert_array_equal(frame, network_frame(one.scene()))
 
 
@@ -139,14 +143,14 @@ def test_no_stimuli_have_no_frames() -> None:
 
 @pytest.mark.slow
 def test_several_threads_may_render(eager: None) -> None:
-    stimuli, expected = pool()
+    stimuli, frames = pool()
     with ThreadPoolExecutor(4) as threads:
         for seed, found in enumerate(
             threads.map(
                 lambda seed: network_frames([stimuli[n] for n in Random(seed).permutation(len(stimuli))]), range(8)
             )
         ):
-            np.testing.assert_array_equal(found, expected[Random(seed).permutation(len(stimuli))])
+            np.testing.assert_array_equal(found, frames[Random(seed).permutation(len(stimuli))])
 
 
 # --- tilings of any kind --------------------------------------------------------------------------
@@ -183,35 +187,175 @@ def families(draw: st.DrawFn) -> Family:
     return Family(draw(some_tiles(st.integers(1, 6), shapes())), below, background=draw(colours))
 
 
+@st.composite
+def grouped(draw: st.DrawFn) -> Family:
+    """Groups of tiles that are there or not, far enough from each other."""
+    per = draw(st.integers(1, 3))
+    made = ()
+    for low in (0, 40, 75):
+        own = draw(some_tiles(st.just(per), shapes(low, low + 12, 12)))
+        # in state 0 there is nothing
+        made += tuple(((), *tile) for tile in own)
+    return Family(made, tuple(draw(st.lists(shapes(), max_size=1))), group=per)
+
+
 def members(family: Family, random: Random) -> np.ndarray:
     states = np.stack([random.randint(len(tile), size=30) for tile in family.tiles], axis=1).astype(np.uint8)
+    if family.group:
+        there = np.repeat(random.randint(2, size=(30, len(family.tiles) // family.group)), family.group, axis=1)
+        states = (np.maximum(states, 1) * there).astype(np.uint8)
     return states
 
 
 @RELAXED
-@given(family=families(), seed=st.integers(0, 99))
+@given(family=families() | grouped(), width=st.sampled_from([16, 8, 3]), seed=st.integers(0, 99))
 @pytest.mark.slow
-def test_members_of_any_family_equal_drawing(family: Family, seed: int) -> None:
+def test_tables_of_any_tilings_equal_drawing(family: Family, width: int, seed: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tables, "_WIDTHS", (width,))
+        table = Table.of(family)
+    if table is None:  # too many combinations, or groups too close to each other
+        return
     states = members(family, Random(seed))
-    for frame, own in zip(frames._put_together(family, states), states, strict=True):
+    found = np.empty((len(states), 32, 32, 3), np.uint8)
+    table.look_up(states, found)
+    for frame, own in zip(found, states, strict=True):
         np.testing.assert_array_equal(
             frame, network_frame(Scene(tuple(Tiling(family, own.tobytes()).primitives()), family.background))
         )
 
 
-def test_what_is_painted_last_and_in_the_colour_of_the_background_is_seen() -> None:
-    family = Family(
-        (
-            ((), (Rectangle(40, 40, 60, 60, COLOURS["red"]),)),
-            ((), (Rectangle(50, 50, 70, 70, BACKGROUND),)),
-            ((), (Ellipse(45, 45, 55, 55, frames._GROUNDS[0]),)),
-        )
+def test_what_depends_on_too_much_has_no_table_and_is_drawn() -> None:
+    square = Rectangle(40, 40, 44, 44, COLOURS["red"])
+    assert Table.of(Family(tuple(((), (square,)) for _ in range(12)))) is None
+    assert Table.of(Family(())) is None
+    apart = tuple(((), (Rectangle(x, x, x + 4, x + 4, COLOURS["red"]),)) for x in (10, 14))
+    assert Table.of(Family(apart, group=1)) is None
+
+
+# --- scattered shapes of any kind -----------------------------------------------------------------
+
+
+def paint(shape: tuple[str, int, int, Colour], x: float, y: float) -> Iterator[Primitive]:
+    kind, width, height, colour = shape
+    if kind == "box":
+        yield Rectangle(x, y, x + width, y + height, colour)
+    elif kind == "line":
+        yield Line(x, y, x + width, y + height, colour, 3)
+        yield Line(x, y, x, y + height, COLOURS["black"])
+    elif kind == "disc":
+        yield Ellipse(x - width, y - height, x + width, y + height, colour)
+
+
+shape_parameters = st.tuples(
+    st.sampled_from(["box", "line", "disc", "nothing"]), st.integers(1, 30), st.integers(1, 30), colours
+)
+
+
+@st.composite
+def scatters(draw: st.DrawFn) -> Scatter:
+    chosen = draw(st.lists(st.tuples(shape_parameters, st.integers(0, 95), st.integers(0, 95)), max_size=4))
+    return Scatter(
+        paint, [shape for shape, _, _ in chosen], [part for _, x, y in chosen for part in (x, y)], BACKGROUND
     )
-    states = np.array([[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)], np.uint8)
-    for frame, own in zip(frames._put_together(family, states), states, strict=True):
-        np.testing.assert_array_equal(
-            frame, network_frame(Scene(tuple(Tiling(family, own.tobytes()).primitives()), family.background))
-        )
+
+
+def pasted(known: Sprites, some: list[Scatter], background: Colour) -> int:
+    """Paste, and compare with drawing what need not be drawn; returns how many must be drawn."""
+    found = np.empty((len(some), 32, 32, 3), np.uint8)
+    close = known.paste(some, found)
+    for number, (frame, scatter) in enumerate(zip(found, some, strict=True)):
+        if number not in close:
+            np.testing.assert_array_equal(frame, network_frame(Scene(tuple(scatter.primitives()), background)))
+    return len(close)
+
+
+@RELAXED
+@given(batches=st.lists(st.lists(scatters(), min_size=1, max_size=6), min_size=1, max_size=4), background=colours)
+@pytest.mark.slow
+def test_small_pictures_of_any_shapes_equal_drawing(batches: list[list[Scatter]], background: Colour) -> None:
+    known = Sprites(paint, background)
+    for some in batches:
+        pasted(known, some, background)
+
+
+@pytest.mark.slow
+def test_shapes_at_every_place_are_pasted() -> None:
+    """Next to the edges and away from them; and one shape alone is never drawn."""
+    shape = ("line", 6, 0, COLOURS["red"])
+    row = [Scatter(paint, [shape], [x, y]) for x in range(96) for y in (0, 1, 2, 3, 40, 41, 42, 92, 93, 94, 95)]
+    column = [Scatter(paint, [shape], [x, y]) for y in range(96) for x in (0, 2, 5, 50, 89, 90, 95)]
+    assert pasted(Sprites(paint, BACKGROUND), row + column, BACKGROUND) == 0
+
+
+def test_shapes_that_come_too_close_are_drawn() -> None:
+    shape = ("box", 5, 5, COLOURS["red"])
+    some = [Scatter(paint, [shape, shape], [20, 20, 20 + distance, 20]) for distance in range(1, 20)]
+    assert 5 <= pasted(Sprites(paint, BACKGROUND), some, BACKGROUND) <= 11
+
+
+def test_corners_off_the_canvas_are_refused() -> None:
+    known = Sprites(paint, BACKGROUND)
+    for corner in ([-1, 5], [5, 96]):
+        with pytest.raises(ValueError, match="on the canvas, from 0 to 95"):
+            known.paste([Scatter(paint, [("box", 2, 2, COLOURS["red"])], corner)], np.empty((1, 32, 32, 3), np.uint8))
+
+
+# --- what is kept stays small ---------------------------------------------------------------------
+
+
+def test_shapes_and_pictures_are_forgotten_when_they_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch, "_CHUNK", 4)
+    random = Random(3)
+    for shapes_kept, pixels_kept in ((10, 10**9), (10**9, 600)):
+        monkeypatch.setattr(batch, "_MOST_SHAPES", shapes_kept)
+        monkeypatch.setattr(batch, "_MOST_PIXELS", pixels_kept)
+        known = Sprites(paint, BACKGROUND)
+        largest = (0, 0)
+        for _ in range(12):
+            some = [
+                Scatter(
+                    paint,
+                    [("box", 3, int(random.randint(1, 30)), tuple(map(int, random.randint(256, size=3))))],
+                    random.randint(96, size=2).tolist(),
+                )
+                for _ in range(8)
+            ]
+            pasted(known, some, BACKGROUND)
+            largest = (max(largest[0], len(known._numbers)), max(largest[1], known._covered.size))
+        # what one chunk of four may add
+        assert largest[0] <= shapes_kept + 4
+        assert largest[1] <= max(10 * 60 + 4 * 60, pixels_kept * 2)
+
+
+def test_tables_are_made_when_they_are_worth_it_and_the_least_wanted_is_forgotten() -> None:
+    made: list[str] = []
+
+    def make(key: str) -> str:
+        made.append(key)
+        return key.upper()
+
+    kept = batch._Made(make, most=2)
+    assert kept.get("a", batch._WORTH - 1) is None
+    assert kept.get("a", 1) == "A"
+    assert kept.get("b", batch._WORTH) == "B"
+    assert kept.get("a", 1) == "A"
+    assert kept.get("c", batch._WORTH) == "C"  # b goes
+    assert kept.get("a", 1) == "A"
+    assert kept.get("b", 1) is None
+    assert made == ["a", "b", "c"]
+    assert len(kept._wanted) == 2
+
+
+def test_any_number_of_families_leaves_few_tables(monkeypatch: pytest.MonkeyPatch, eager: None) -> None:
+    kept = batch._Made(Table.of, most=3)
+    monkeypatch.setattr(batch, "_TABLES", kept)
+    stimuli = [
+        stimulus("matrix", {"grid": 2, "filled": [0, 3], "colour": f"#0000{number:02x}"}) for number in range(1, 9)
+    ]
+    for _ in range(2):
+        np.testing.assert_array_equal(network_frames(stimuli), singly(stimuli))
+        assert len(kept._made) <= len(kept._wanted) == 3
 
 
 # --- stimuli of others ----------------------------------------------------------------------------

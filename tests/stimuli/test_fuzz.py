@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from stimuli_strategies import PARAMETERS
 
 from spanlab.stimuli import STIMULI
-from spanlab.stimuli.render.frames import network_frames
+from spanlab.stimuli.render.fast.batch import network_frames
 from spanlab.stimuli.render.pixels import render
 
 scalars = (

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from spanlab.stimuli import STIMULI, Stimulus
-from spanlab.stimuli.render import frames as batch
-from spanlab.stimuli.render.frames import network_frames
+from spanlab.stimuli.render.fast import batch
+from spanlab.stimuli.render.fast.batch import network_frames
 from spanlab.stimuli.render.pixels import network_frame, render
 
 GOLDEN = json.loads((Path(__file__).resolve().parents[1] / "golden" / "worm_frames.json").read_text(encoding="utf-8"))[

@@ -43,7 +43,7 @@ from spanlab.stimuli import own_files
 from spanlab.stimuli.kinds.files import ShownSound
 from spanlab.stimuli.own_files import content_of
 from spanlab.stimuli.render import speaker
-from spanlab.stimuli.render.frames import network_frames
+from spanlab.stimuli.render.fast.batch import network_frames
 from spanlab.stimuli.sound_files import samples_of, wav_file
 
 PROBE = '{text: "?", sound: {file: "tones/{=back[0] + 1}.wav", volume: 0.5, words: "sound {=back[0] + 1}"}}'

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ....stimuli import Stimulus
-from ....stimuli.render.frames import network_frames
+from ....stimuli.render.fast.batch import network_frames
 from ..settings import FRAME
 
 _CHUNK = 4096

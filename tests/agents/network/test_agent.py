@@ -30,7 +30,7 @@ from spanlab.agents.network.settings import Task, task_seen_in  # noqa: E402
 from spanlab.agents.network.training.evaluation import examine, mean_accuracy  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402
 from spanlab.paradigms import Paradigm, Percept, Trial, compile_trial, list_paradigms, load_paradigm, random_vectors  # noqa: E402
-from spanlab.stimuli.render.frames import network_frames  # noqa: E402
+from spanlab.stimuli.render.fast.batch import network_frames  # noqa: E402
 
 FEW = ["vsr", "cd", "lsr"]
 _ENOUGH_STEPS = 120

@@ -22,7 +22,7 @@ from spanlab.paradigms import is_model_step, load_paradigm, plan_session  # noqa
 from spanlab.paradigms.language.schema import SessionDesign  # noqa: E402
 from spanlab.sessions import Request, Runner, Session, begin, read_responses, reopen  # noqa: E402
 from spanlab.sessions.strategies.batches import check_states  # noqa: E402
-from spanlab.stimuli.render.frames import network_frames  # noqa: E402
+from spanlab.stimuli.render.fast.batch import network_frames  # noqa: E402
 
 
 def taken(data: Path, agent: NetworkAgent, name: str, trials: int, states: bool = True) -> Session:

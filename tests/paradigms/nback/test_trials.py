@@ -22,7 +22,7 @@ from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import compile_trial
 from spanlab.paradigms.network_view import labels_of
 from spanlab.stimuli.kinds.lettering import Letter, LetterGrid
-from spanlab.stimuli.render.frames import network_frames
+from spanlab.stimuli.render.fast.batch import network_frames
 
 # Noise --------------------------------------------------------------------------------------------
 

@@ -1,0 +1,1 @@
+"""Many small frames at once: looked up or pasted instead of drawn, the same to the last bit."""
