@@ -367,7 +367,7 @@ def job_of(data: Path, **about: object) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("process", [0, -1, 1, os.getpid(), 10**30, "x", None, [3]])
+@pytest.mark.parametrize("process", [0, -1, 1, pytest.param(os.getpid(), id="own"), 10**30, "x", None, [3]])
 def test_the_number_of_another_process_ends_nothing(data: Path, process: object) -> None:
     folder = job_of(data, process=process)
     jobs = Jobs(data)
