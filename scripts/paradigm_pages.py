@@ -1,6 +1,6 @@
 """Makes the site's page of each paradigm, and the wall of all of them.
 
-python scripts/paradigm_pages.py [NAME ...]     writes docs/paradigm/, and what scripts/take_trials.py writes
+python scripts/paradigm_pages.py [NAME ...]     writes docs/paradigm/, and what scripts/site_pages/trials.py writes
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import gallery
-import take_trials
+from site_pages import trials as take_trials
 
 import spanlab
 from spanlab.analysis.figure_catalogue import FIGURES

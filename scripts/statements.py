@@ -31,7 +31,7 @@ EXTENSIONS = "extensions"
 #: files of pages by their endings: a template is one of HTML
 PAGES = {".js", ".ts", ".css", ".html", ".jinja"}
 #: what the site's pages with trials have of their own, which people read as they read the package
-OF_THE_SITE = ("scripts", "take")
+OF_THE_SITE = ("scripts", "site_pages")
 
 
 #: beyond these, a function or a class is in the list of large ones

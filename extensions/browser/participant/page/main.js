@@ -4,7 +4,7 @@
 import { calibrate } from "./calibration.js";
 import { keyName } from "./keys.js";
 import { $, element } from "./kit.js";
-import { keepName, Link, linkSays, randomName, whoTakesPart, whoTookPart } from "./link.js";
+import { keepName, Link, linkSays, whoTakesPart, whoTookPart } from "./link.js";
 import { showEnd, showForm, showNotice, showPage, showText, silence } from "./pages.js";
 import { allowSound, sound } from "./sound.js";
 import { hit } from "./sheet.js";

@@ -4,8 +4,6 @@ rightly is told so."""
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,15 +16,14 @@ SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 
 
 @pytest.fixture
-def take(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
+def take(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     monkeypatch.syspath_prepend(SCRIPTS)
-    import take_trials
+    from site_pages import trials as take_trials
 
     monkeypatch.setattr(take_trials, "FOLDER", tmp_path / "take")
     monkeypatch.setattr(take_trials, "SESSIONS", tmp_path / "sessions")
     (tmp_path / "take").mkdir()
-    yield take_trials
-    sys.modules.pop("take_trials", None)
+    return take_trials
 
 
 @pytest.mark.parametrize("name", ["vsr", "cd", "continuous_colour", "sternberg"])

@@ -24,7 +24,7 @@ export const randomName = () => "site";
 export const whoTakesPart = () => "";
 export const whoTookPart = () => "";
 export const keepName = (/** @type {string} */ name) => name;
-export const linkSays = () => ({ preview: "yes" });
+export const linkSays = () => ({});
 
 /** @param {string} text */
 const bytes = (text) => Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));

@@ -3,9 +3,9 @@
 ``scripts/paradigm_pages.py`` writes them into ``docs/take/``.
 
 Others take the same trials; their sessions are kept in ``runs/site/``, so that a second run makes the pages at once.
-The player is that of the browser laboratory, bundled with ``scripts/take/recorded.js`` in the place of its line to a
-server. Each paradigm has two files: what is shown (``NAME.trials.js``), and what is right (``NAME.right.js``), which
-the page asks for when the first answer is to be judged.
+The player is that of the browser laboratory, bundled with ``recorded.js`` in the place of its line to a server. Each
+paradigm has two files: what is shown (``NAME.trials.js``), and what is right (``NAME.right.js``), which the page asks
+for when the first answer is to be judged.
 """
 
 from __future__ import annotations
@@ -29,18 +29,17 @@ import pandas as pd
 from PIL import Image
 
 import spanlab
-from spanlab.agents.human.display import THEMES
 from spanlab.agents.human.input import USUAL
 from spanlab.core import SpanLabError
 from spanlab.extensions.browser.participant.frames import FrameStore, TrialPictures
-from spanlab.extensions.browser.participant.messages import paragraphs, theme_colours, trial_message, words
+from spanlab.extensions.browser.participant.messages import COLOURS_OF_PAGES, paragraphs, trial_message, words
 from spanlab.paradigms import Paradigm, Step, Trial, compile_trial, load_paradigm
 
-ROOT = Path(__file__).resolve().parent.parent
+OURS = Path(__file__).resolve().parent
+ROOT = OURS.parent.parent
 FOLDER = ROOT / "docs" / "take"
 #: sessions of those who take the same trials, one folder for each paradigm
 SESSIONS = ROOT / "runs" / "site"
-OURS = Path(__file__).with_name("take")
 PAGE = ROOT / "extensions" / "browser" / "participant" / "page"
 KIT = ROOT / "core" / "kit"
 #: pixels of a canvas; pages show it as large as there is room
@@ -155,7 +154,7 @@ def recording(taken: Taken) -> dict[str, Any]:
             pictures.setdefault(one_of[name], data)
         trials.append(renamed(message, one_of))
     instructions = paradigm.instructions_in(language, taken.trials[0].levels, for_people=True)
-    manner = {"language": language, "words": words(language), "theme": theme_colours(THEMES["standard"])}
+    manner = {"language": language, "words": words(language), "colours": COLOURS_OF_PAGES}
     start = "These trials are taken here, on this page. Nothing is sent to anybody, or kept."
     manner["words"] = {**manner["words"], "start_body": start}
     return {
