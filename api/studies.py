@@ -541,7 +541,7 @@ def study_monitor(
     --------
     >>> study = spanlab.new("study", "my_study").file
     >>> print(spanlab.study_monitor(study, once=True))
-    no session of my_study had a sign in the last 24 hours in data/my_study
+    no session of my_study recorded anything in the last 24 hours in data/my_study
     """
     from ..analysis.data.timing import timing_in_short
     from ..sessions.studies.monitoring import Monitor

@@ -1,10 +1,10 @@
 """Measures how the parameters of cognitive models come back, how often their intervals hold them,
-and which models are told apart; for extensions/fitting/recovery.md.
+and which models are told apart; for scripts/fidelity/recovery.md.
 
 python scripts/fitting.py measure -o runs/fitting            all kinds of answers; continues where it was stopped (hours on one core)
 python scripts/fitting.py measure report -o runs/fitting     those of one kind
 python scripts/fitting.py intervals report -o runs/fitting   simulates answerers of a kind and fits only the model that they come from
-python scripts/fitting.py write -o runs/fitting              rewrites the tables of extensions/fitting/recovery.md
+python scripts/fitting.py write -o runs/fitting              rewrites the tables of scripts/fidelity/recovery.md
 python scripts/fitting.py networks -o runs/fitting           prints the fits of network:limited, without recovery
 """  # noqa: E501
 
@@ -200,7 +200,7 @@ def covered(folder: Path, group: str, name: str, sizes: Sequence[int]) -> str:
 def write(folder: Path) -> None:
     """Rewrite the tables of the page; those of kinds of answers that were not measured stay as they
     are."""
-    page = ROOT / "extensions" / "fitting" / "recovery.md"
+    page = ROOT / "scripts" / "fidelity" / "recovery.md"
     text = page.read_text(encoding="utf-8")
     before, tables_before, after = (
         text[: text.index(BEGIN) + len(BEGIN)],

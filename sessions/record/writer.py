@@ -65,11 +65,13 @@ class Recorder:
         self._is_given = fitting(Given)
         self._failure: SpanLabError | None = None
         self._thread = ThreadPoolExecutor(1, "recorder")
+        self._called = False
         self._over = False
 
     def _write_lines(self, sync: bool) -> None:
         """Write all lines that are there by now together. After a failure nothing more is written:
         the file stays the beginning of what happened, without holes."""
+        self._called = False
         lines = [self._lines.popleft() for _ in range(len(self._lines))]
         if not self._failure:
             self._put(lines, sync)
@@ -117,7 +119,9 @@ class Recorder:
         if self._failure:
             self._check()
         self._lines.append((EVENTS, event))
-        self._thread.submit(self._write_lines, False)
+        if not self._called:  # a call that has not begun takes this line, too
+            self._called = True
+            self._thread.submit(self._write_lines, False)
 
     def note(self, line: Mapping[str, Any]) -> None:
         """Add one line to the transcript at once. It is not on the disk yet, but outlasts this

@@ -191,10 +191,12 @@ def test_published_people_are_listed_with_their_levels(run: Run) -> None:
     rows: dict[str, list[str]] = {}
     for line in out.splitlines()[1:]:
         rows.setdefault(line.split()[0] if line[0] != " " else [*rows][-1], []).append(" ".join(line.split()))
-    assert {*rows} == {"cd", "continuous_colour", "cs", "lsr", "smu", "sternberg", "vir", "vsr", "vsrec"}
+    assert {*rows} == {
+        *("cd", "continuous_colour", "cs", "lsr", "operation_span", "sfr", "smu", "sternberg", "vir", "vsr", "vsrec")
+    }
     assert rows["vsr"] == ["vsr Avons 1998 figure list_length 3, 4, 5, 6"]
     assert "cognitive_load 0.27 to 0.53" in " ".join(rows["cs"])
     assert "cd Adam et al. 2015 40 people set_size 2, 3, 4, 5, 6. It differs: coloured" in " ".join(rows["cd"])
-    status, _, err = run("list", "sfr", "--human")
+    status, _, err = run("list", "sts", "--human")
     assert status == 1
     assert "no results of people have been published" in err
