@@ -484,7 +484,7 @@ def _value(text: str) -> Any:
     """A value of an address, which is JSON."""
     try:
         return json.loads(text)
-    except (ValueError, RecursionError):
+    except RecursionError:
         raise MissingError from None
 
 
