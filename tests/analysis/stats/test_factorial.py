@@ -30,7 +30,7 @@ def test_tables_are_those_of_afex(design: dict[str, Any]) -> None:
     for row in design["afex"]:
         for name in COLUMNS[1:]:
             if row[name] is not None:
-                assert table.loc[row["effect"], name] == pytest.approx(row[name], rel=1e-9, abs=1e-12), name
+                assert table.at[row["effect"], name] == pytest.approx(row[name], rel=1e-9, abs=1e-12), name
 
 
 def people(effect: float, interaction: float = 0.0, groups: int = 2, persons: int = 16) -> pd.DataFrame:
