@@ -160,9 +160,6 @@ python_packages() {
   # soundfile brings the library that it loads, but for systems that it does not know, and where a mirror has only its package for those
   .venv/bin/python -c 'import soundfile' 2>/dev/null || { [ "$(uname -s)" = Linux ] && apt_install libsndfile1 && .venv/bin/python -c 'import soundfile'; } ||
     say "going on without libsndfile; sound files of one's own cannot be read (install it with your package manager)"
-  # the scripted chat server of tests, in an environment of its own; the demonstration installs it while its participant is at work
-  [ $extras != dev ] || .venv/bin/python -c 'from spanlab.agents.chat.servers.scripted import install; install()' ||
-    say "going on without the scripted chat server; the demonstration will try again"
   # what checks the participant's page: types and accessibility
   [ $extras != dev ] || .venv/bin/python scripts/page_tools.py install >&2 || say "going on without the tools that check the page in browsers (make lint says so, and what installs them)"
   mkdir -p .venv/typing

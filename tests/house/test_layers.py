@@ -375,7 +375,7 @@ def test_the_reading_leads_from_a_paradigm_to_a_curve_in_ten_files() -> None:
     assert (files[0], files[-1].split("/")[0]) == ("paradigms/library/vsr.yaml", "analysis")
     assert [question for _, _, question in rows if not question.endswith("?")] == []
     # an afternoon: what has to be read is not longer than a long paper
-    assert sum(len((ROOT / file).read_text(encoding="utf-8").splitlines()) for file in files) < 4000
+    assert sum(len((ROOT / file).read_text(encoding="utf-8").splitlines()) for file in files) <= 2800
 
 
 @pytest.mark.slow
@@ -387,7 +387,8 @@ def test_the_files_of_the_reading_lie_on_the_way() -> None:
     )
     met = {line.split()[1] for line in done.stdout.splitlines()[:-1]}
     declaring = {"paradigms/library/vsr.yaml", "analysis/effects/registry.py"}
-    assert {file for _, file, _ in reading()} - declaring <= met
+    of_pages = {"analysis/inference.py"}  # pages and cards speak by it; a figure has its intervals alone
+    assert {file for _, file, _ in reading()} - declaring - of_pages <= met
 
 
 def test_decisions_are_five_lines_and_listed() -> None:
