@@ -31,11 +31,11 @@ from .options import (
     TriggersOption,
     as_lists,
     care_given,
+    in_words,
     leave_out,
     parse_generator,
     parse_prices,
     result_in_words,
-    spelt,
     watcher,
 )
 
@@ -247,7 +247,9 @@ def replay(
 
     takers: list[Taker] = [*agent] if isinstance(agent, list | tuple) else [cast("Taker", agent)]
     if not takers or takers[0] == "":
-        raise SpanLabError("who takes the trials? Give --agent SPEC, such as --agent ideal or --agent network:laptop")
+        raise SpanLabError(
+            "who takes the trials? Give {agent} SPEC, such as {agent} ideal or {agent} network:laptop", names=["agent"]
+        )
     names = [taker for taker in takers if isinstance(taker, str)]
     choose = functools.partial(
         choose_trials,
@@ -303,9 +305,11 @@ def _refuse_options(options: Mapping[str, Any], agents: Sequence[str]) -> None:
     taken = {option for spec in agents for option in options_of(spec)}
     refused = [name for name, option in _OPTIONS_OF_AGENTS.items() if option not in taken and options.get(name)]
     if refused:
-        named = " and ".join(map(spelt, refused))
         kinds = kinds_with(_OPTIONS_OF_AGENTS[refused[0]])
-        raise SpanLabError(f"{named} is for {kinds} agents, and there is none; add --agent chat:MODEL, or leave it out")
+        raise SpanLabError(
+            f"{in_words(refused)} is for {kinds} agents, and there is none; add {{agent}} chat:MODEL, or leave it out",
+            names=[*refused, "agent"],
+        )
 
 
 _FOR_MODULES = "logits and frames are for torch modules: leave them out"

@@ -161,12 +161,12 @@ def leave_out(given: Mapping[str, Any], why: str) -> None:
     """
     names = [name for name, value in given.items() if value not in (None, "", (), False)]
     if names:
-        raise SpanLabError(f"leave out {' and '.join(map(spelt, names))}: {why}")
+        raise SpanLabError(f"leave out {in_words(names)}: {why}", names=names)
 
 
-def spelt(name: str) -> str:
-    """A parameter as it is typed."""
-    return "PARADIGM" if name == "paradigm" else "--" + name.replace("_", "-")
+def in_words(names: Sequence[str]) -> str:
+    """Parameters in the text of an error, which spells them."""
+    return " and ".join(f"{{{name}}}" for name in names)
 
 
 @contextmanager

@@ -44,7 +44,7 @@ def as_command(function: Callable[..., Any]) -> Callable[..., None]:
 
     def command(_context: typer.Context, **typed: Any) -> None:
         as_json, quiet = typed.pop("_json", False), typed.pop("_quiet", False)
-        with spelt({name: one.spelling for name, one in options.items()}):
+        with spelt({name: one.spelling or name.upper() for name, one in options.items()}):
             given = {
                 name: _read(options[name], value)
                 for name, value in typed.items()
@@ -66,11 +66,11 @@ def as_command(function: Callable[..., Any]) -> Callable[..., None]:
 
 @contextmanager
 def spelt(spellings: Mapping[str, str]) -> Iterator[None]:
-    """Errors that begin with an option spell it as it is typed."""
+    """Errors spell options as they are typed."""
     try:
         yield
     except SpanLabError as error:
-        error.option = spellings.get(error.option, error.option)
+        error.spellings = spellings
         raise
 
 

@@ -5,7 +5,7 @@ The command line prints these without a traceback; anything else that escapes is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 
@@ -15,16 +15,22 @@ class SpanLabError(Exception):
     Parameters
     ----------
     message : a sentence; where it begins with an option, without that
-    option : the parameter of a public function with which the sentence begins; the command line
-        spells it as it is typed
+    option : the parameter of a public function with which the sentence begins
+    names : further parameters of which it speaks, each as ``{name}``
+
+    Python reads the names of parameters; the command line sets ``spellings``, how they are typed.
     """
 
-    def __init__(self, message: str = "", option: str = "") -> None:
+    def __init__(self, message: str = "", option: str = "", names: Sequence[str] = ()) -> None:
         super().__init__(message)
-        self.option = option
+        self.option, self.names = option, tuple(names)
+        self.spellings: Mapping[str, str] = {}
 
     def __str__(self) -> str:
-        return f"{self.option} {self.args[0]}" if self.option else str(self.args[0])
+        text = str(self.args[0])
+        for name in self.names:
+            text = text.replace(f"{{{name}}}", self.spellings.get(name, name))
+        return f"{self.spellings.get(self.option, self.option)} {text}" if self.option else text
 
 
 class UnwritableError(SpanLabError):

@@ -118,7 +118,10 @@ class Seat:
         if self.participant:
             return self.participant
         if self.simulate is None:
-            raise SpanLabError("who takes part? Give --participant ID (or --simulate capacity for a rehearsal)")
+            raise SpanLabError(
+                "who takes part? Give {participant} ID (or {simulate} capacity for a rehearsal)",
+                names=["participant", "simulate"],
+            )
         return f"simulated:{parse_simulate(self.simulate, self.speed)[0]}"
 
 

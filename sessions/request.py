@@ -276,20 +276,25 @@ def choose_trials(
     if like is not None:
         if levels or trials is not None or design is not None or trials_from is not None:
             raise SpanLabError(
-                "takes exactly the trials of that session: leave out --set, --trials, --trials-from and --design",
+                "takes exactly the trials of that session: leave out {levels}, {trials}, {trials_from} and {design}",
                 option="like",
+                names=["levels", "trials", "trials_from", "design"],
             )
         return trials_like(like, paradigm)
     if trials_from is not None:
         if levels or design is not None:
             raise SpanLabError(
-                "takes the trials of that file as they are: leave out --set and --design (and choose some"
-                " at random with --trials)",
+                "takes the trials of that file as they are: leave out {levels} and {design} (and choose some"
+                " at random with {trials})",
                 option="trials_from",
+                names=["levels", "design", "trials"],
             )
         return trials_of_file(trials_from, paradigm, 1 if seed is None else seed, trials, generator or "corrected")
     if paradigm is None:
-        raise SpanLabError("which paradigm? Name one (see spanlab list), or give --like SESSION or --trials-from FILE")
+        raise SpanLabError(
+            "which paradigm? Name one (see spanlab list), or give {like} SESSION or {trials_from} FILE",
+            names=["like", "trials_from"],
+        )
     return plan_trials(paradigm, 1 if seed is None else seed, levels, trials, design, generator or "corrected")
 
 

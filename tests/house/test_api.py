@@ -186,13 +186,13 @@ def test_a_session_goes_on_and_one_that_is_over_stays(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("call", "told"),
     [
-        (lambda: spanlab.replay("vsr"), "who takes the trials? Give --agent"),
+        (lambda: spanlab.replay("vsr"), "who takes the trials? Give agent"),
         (
             lambda: spanlab.replay("vsr", "ideal", like="x", trials=3),
-            "like takes exactly the trials of that session: leave out --set, --trials, --trials-from and --design",
+            "like takes exactly the trials of that session: leave out levels, trials, trials_from and design",
         ),
         (lambda: spanlab.replay("vsr", "ideel"), "unknown agent 'ideel'"),
-        (lambda: spanlab.run("vsr"), "who takes part? Give --participant"),
+        (lambda: spanlab.run("vsr"), "who takes part? Give participant"),
         (lambda: spanlab.figure("serial_position", "nowhere"), "nowhere"),
     ],
 )
@@ -200,6 +200,7 @@ def test_complaints_name_what_the_program_gave(call: Callable[[], object], told:
     with pytest.raises(spanlab.SpanLabError) as caught:
         call()
     assert told in str(caught.value)
+    assert "--" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -207,11 +208,11 @@ def test_complaints_name_what_the_program_gave(call: Callable[[], object], told:
     [
         (
             {"care": {"max_cost": 1}},
-            "--care is for chat agents, and there is none; add --agent chat:MODEL, or leave it out",
+            "care is for chat agents, and there is none; add agent chat:MODEL, or leave it out",
         ),
         (
             {"chat": {"temperature": 0}, "price": (1, 2)},
-            "--chat and --price is for chat agents, and there is none; add --agent chat:MODEL, or leave it out",
+            "chat and price is for chat agents, and there is none; add agent chat:MODEL, or leave it out",
         ),
         ({"trials": 0}, "a session has at least one trial; found 0"),
         ({"trials": 2.5}, "the number of trials is a whole number, 1 or more; found 2.5"),
@@ -242,7 +243,7 @@ def test_nothing_that_is_given_is_passed_over(options: dict[str, Any], told: str
     [
         (
             {"care": {"max_cost": 1}},
-            "--care is for chat agents, and there is none; add --agent chat:MODEL, or leave it out",
+            "care is for chat agents, and there is none; add agent chat:MODEL, or leave it out",
         ),
     ],
 )
