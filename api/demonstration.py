@@ -201,13 +201,14 @@ def first_page(data: Path, report: Path) -> Path:
     taken = [Taken(folder) for folder in find_sessions([data])]
     # networks and people: others are simulated or scripted
     real = [one for one in taken if one.info["agent_kind"] in (NETWORK.name, PARTICIPANT.name)]
+    findings = _findings(data)
     figures = []
     for paradigm, name, heading in PICTURES:
         wide = name == "nback_published"
         widths_mm = {"desk": _WIDE_MM if wide else _NARROW_MM, "telephone": _TELEPHONE_MM}
         drawings = next((drawn for some in (real, taken) if (drawn := _drawn(name, paradigm, some, widths_mm))), "")
         if drawings:
-            found = _finding(data, paradigm)
+            found = findings.get(paradigm, "")
             figures.append(f"<figure{' class=wide' * wide}><h2>{escape(heading)}</h2>{found}{drawings}</figure>")
     css = files("spanlab.core").joinpath("page.css").read_text("utf-8")
     page = (
@@ -225,13 +226,18 @@ def first_page(data: Path, report: Path) -> Path:
     return path
 
 
-def _finding(data: Path, paradigm: str) -> str:
-    """What was found in a paradigm, in a sentence of the report; empty where it has none."""
+def _findings(data: Path) -> dict[str, str]:
+    """What was found in each paradigm, in the report's own sentence."""
     from ..analysis.data.loading import load
-    from ..analysis.report.paradigm import numbers_of
+    from ..analysis.report.paradigm import numbers_of_all
 
-    effect = numbers_of(load([data]), paradigm).effect
-    return f"<p><b>{escape(effect.sentence[0])}</b>{escape(effect.sentence[1])}</p>" if effect else ""
+    found = load([data])
+    effects = {name: one.effect for name, one in numbers_of_all(found, [*found.scored.parts]).items()}
+    return {
+        name: f"<p><b>{escape(effect.sentence[0])}</b>{escape(effect.sentence[1])}</p>"
+        for name, effect in effects.items()
+        if effect is not None
+    }
 
 
 def _drawn(name: str, paradigm: str, sessions: Sequence[Taken], widths_mm: Mapping[str, float]) -> str:

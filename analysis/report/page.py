@@ -32,7 +32,7 @@ from .commands import ReportCommands
 from .folder import Folder, names_of_files
 from .lab import exclusion_part, spoilers, timing_part
 from .overview import overview
-from .paradigm import ParadigmPart, anchor_of, numbers_of, part_of
+from .paradigm import ParadigmPart, anchor_of, numbers_of_all, part_of
 from .scores import compared
 from .sections import SectionRequest, added_sections
 from .spans import spans_part
@@ -161,9 +161,8 @@ def _page(
     met_by = items.groupby("paradigm", observed=True)["agent"].nunique()
     names = sorted(map(str, met_by.index), key=lambda name: (-met_by[name], name))
     stems = names_of_files(names)
-    numbers = {name: numbers_of(data, name, options.margins) for name in names}
+    numbers = numbers_of_all(data, names, options.margins)
     sizes = sizes_of_families(claim for one in numbers.values() for claim in one.claims)
-    numbers = {name: one.among(sizes) for name, one in numbers.items()}
     met = items[["agent", "agent_kind"]].drop_duplicates().itertuples(index=False, name=None)
     styles = looks(
         [*met, *((agent, GROUP_MEANS) for part_numbers in numbers.values() for agent in part_numbers.printed)]

@@ -19,7 +19,15 @@ from ..effects.curves import intrusions, overall
 from ..effects.effect import sources
 from ..figures.effect_figure import ComputedEffect
 from ..figures.figure import Computed
-from ..inference import AgainstGuessing, Claim, against_guessing, among_all, guessing_table, of_family
+from ..inference import (
+    AgainstGuessing,
+    Claim,
+    against_guessing,
+    among_all,
+    guessing_table,
+    of_family,
+    sizes_of_families,
+)
 from ..model_vs_human.differences import Difference, from_people
 from ..stats.equivalence import Margin, margin_of
 from . import html_tables as tables
@@ -159,6 +167,13 @@ class ParadigmPart:
     notes: list[Remark]
     nback: bool
     references: list[str]
+
+
+def numbers_of_all(data: Data, names: Sequence[str], margins: tuple[Margin, ...] = ()) -> dict[str, Numbers]:
+    """Every table of some paradigms; each claim is one of all of its kind in these."""
+    numbers = {name: numbers_of(data, name, margins) for name in names}
+    sizes = sizes_of_families(claim for one in numbers.values() for claim in one.claims)
+    return {name: one.among(sizes) for name, one in numbers.items()}
 
 
 def numbers_of(data: Data, paradigm: str, margins: tuple[Margin, ...] = ()) -> Numbers:
