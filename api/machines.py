@@ -232,7 +232,7 @@ def replay(
     """
     status = options.pop("status", False)
     if (set_file := options.get("set_file")) is not None:
-        of_set = {"paradigm": paradigm, "agent": agent, "trials": trials, "seed": seed, "set": levels, "like": like}
+        of_set = {"paradigm": paradigm, "agent": agent, "trials": trials, "seed": seed, "levels": levels, "like": like}
         of_set |= {"trials_from": trials_from, "fresh": fresh, "design": design}
         of_set |= {"generator": generator, "pilot": pilot, "states": states}
         leave_out({**of_set, **options, "set_file": None, "say": None}, "the set file already says this")

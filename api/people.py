@@ -221,7 +221,7 @@ def run(
     if "refractory" in window:
         window["refractory"] = read_refractory(window["refractory"])
     if is_study(paradigm):
-        of_paradigms = {"set": levels, "seed": seed, "trials": trials, "design": design, "generator": generator}
+        of_paradigms = {"levels": levels, "seed": seed, "trials": trials, "design": design, "generator": generator}
         of_paradigms |= {"no_practice": not practice, **part(options, Answering)}
         leave_out(of_paradigms, "the study file says that")
         kind = "pilot" if pilot else "person"

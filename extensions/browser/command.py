@@ -89,7 +89,7 @@ def serve(
         in_files = {
             "language": language,
             "trials": trials,
-            "set": levels,
+            "levels": levels,
             "design": design,
             "no-practice": not practice,
         }
