@@ -89,7 +89,7 @@ def serve(
         in_files = {
             "language": language,
             "trials": trials,
-            "levels": levels,
+            "set": levels,
             "design": design,
             "no-practice": not practice,
         }
