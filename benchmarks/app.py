@@ -17,8 +17,7 @@ from statistics import median
 from starlette.testclient import TestClient
 
 import spanlab
-from spanlab.extensions.app.gate import Gate
-from spanlab.extensions.app.server import application
+from spanlab.extensions.app.server import Gate, application
 
 TURNS = 9
 PAGES = ("/", "/sessions", "/sessions?search=capacity&page=3", "/paradigms/vsr/live")

@@ -1,5 +1,6 @@
-"""Jobs that the app has started: commands of the command line, each a process of its own with a
-folder in the data folder."""
+"""Jobs that the app has started: commands of the command line, each with a folder in the data folder,
+and with a process of its own, which outlives the app: ``python -m spanlab.extensions.app.jobs
+FOLDER``."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ import psutil
 
 from spanlab.core import SpanLabError, write_json
 
-from .job import ENDED, JOB, PRINTED
-
+#: files of a job: what it is, what it printed, and how it ended
+JOB, PRINTED, ENDED = "job.json", "printed.txt", "ended.json"
 State = Literal["runs", "done", "failed", "stopped"]
 #: how a command ends that was stopped: by a signal, by itself after one, by force
 _STOPPED = (-signal.SIGINT, 130, 15)
@@ -111,11 +112,12 @@ class Jobs:
         }
         write_json(folder / JOB, about)
         process = subprocess.Popen(
-            [sys.executable, "-m", "spanlab.extensions.app.job", str(folder.resolve())],
+            [sys.executable, "-m", "spanlab.extensions.app.jobs", str(folder.resolve())],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # the same on Windows
         )
         write_json(folder / JOB, {**about, "process": process.pid})
         return self.job(name)
@@ -209,3 +211,23 @@ def _interrupt(process: psutil.Process) -> None:
                 child.terminate()
             else:
                 child.send_signal(signal.SIGINT)
+
+
+def run(folder: Path) -> int:
+    """Run the command of a job, and write how it ended; Ctrl-C is left to the command."""
+    signal.signal(signal.SIGINT, lambda *_: None)
+    job: dict[str, Any] = json.loads((folder / JOB).read_text(encoding="utf-8"))
+    with (folder / PRINTED).open("ab") as printed:
+        code = subprocess.call(
+            [sys.executable, "-m", "spanlab", *job["arguments"]],
+            stdin=subprocess.DEVNULL,
+            stdout=printed,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "PYTHONUNBUFFERED": "1", "COLUMNS": "120"},
+        )
+    write_json(folder / ENDED, {"code": code})
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(run(Path(sys.argv[1])))

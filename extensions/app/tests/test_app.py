@@ -26,10 +26,9 @@ from spanlab.sessions.record import read_events
 from .. import index as index_module
 from .. import jobs as jobs_module
 from ..asking import estimate, replay_arguments, serve_arguments, window_arguments
-from ..gate import Gate
 from ..index import SessionIndex
 from ..jobs import Job, Jobs
-from ..server import application
+from ..server import Gate, application
 from ..shown import look_at, played
 
 GOLDEN = Path(__file__).resolve().parents[3] / "tests" / "golden" / "record"

@@ -20,12 +20,10 @@ from spanlab.core import SpanLabError
 
 from .. import jobs as jobs_module
 from ..curves import Curves
-from ..gate import Gate
 from ..index import SessionIndex
-from ..job import ENDED, JOB
-from ..jobs import Jobs
+from ..jobs import ENDED, JOB, Jobs
 from ..reports import Reports
-from ..server import application
+from ..server import Gate, application
 from .test_app import BASE, CHAT, GOLDEN, HERE
 
 EVIL = "\"><img src=x onerror=alert(1)> #?%&;'\n-"

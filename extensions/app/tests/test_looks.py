@@ -22,10 +22,9 @@ import spanlab
 from spanlab.extensions.browser.participant.chromium import Tab
 from spanlab.sessions.record import read_events, read_session
 
-from ..gate import Gate
 from ..index import SessionIndex
 from ..jobs import Jobs
-from ..server import application
+from ..server import Gate, application
 from .test_journey import push, the_app
 
 sys.path.append(str(Path(__file__).resolve().parents[3] / "scripts"))
@@ -282,8 +281,7 @@ STARTS = """
 import os, signal, sys, time
 from pathlib import Path
 from starlette.testclient import TestClient
-from spanlab.extensions.app.gate import Gate
-from spanlab.extensions.app.server import application
+from spanlab.extensions.app.server import Gate, application
 gate = Gate()
 client = TestClient(application(Path(sys.argv[1]), "en", gate), base_url="http://127.0.0.1:8760", client=("127.0.0.1", 50000))
 client.get(gate.link(""))

@@ -17,11 +17,10 @@ from starlette.testclient import TestClient
 import spanlab
 
 from .. import reports as reports_module
-from ..gate import Gate
 from ..jobs import Job, Jobs
 from ..points import MarkAnswers, mark_of
 from ..reports import Reports
-from ..server import application
+from ..server import Gate, application
 from .test_app import BASE, CHAT, GOLDEN, HERE, ended
 
 pytestmark = pytest.mark.slow

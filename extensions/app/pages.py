@@ -1,0 +1,521 @@
+"""The pages of the app, and what their buttons do."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import jinja2
+from starlette.concurrency import run_in_threadpool
+from starlette.convertors import PathConvertor, register_url_convertor
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
+
+import spanlab
+from spanlab.core import SpanLabError
+from spanlab.core.kit import page_files
+from spanlab.core.locale import sentences
+from spanlab.paradigms import load_paradigm
+
+from . import shown
+from .asking import estimate, replay_arguments, serve_arguments, window_arguments
+from .curves import Curves, Theme
+from .index import SessionIndex, SessionLine
+from .jobs import Job, Jobs, command_of
+from .points import MarkAnswers, trials_of
+from .reports import KINDS, SANDBOX, Report, Reports
+
+#: sessions on a page of the list, and on the first page
+_ON_PAGE, _NEWEST = 100, 8
+
+
+class AppPages:
+    """The pages.
+
+    Parameters
+    ----------
+    data : folder of the sessions
+    language : of the pages
+    """
+
+    def __init__(self, data: Path, language: str) -> None:
+        self.data, self.language = data, language
+        self.index, self.jobs, self.curves = SessionIndex(data), Jobs(data), Curves(data)
+        self.reports = Reports(data, self.jobs, self.curves)
+        self.catalogue = shown.Catalogue(data / ".app" / "networks.json")
+        self._texts = {
+            key.removeprefix("app."): text for key, text in sentences(language).items() if key.startswith("app.")
+        }
+        self._files = page_files("spanlab.extensions.app")
+        self._environment = jinja2.Environment(
+            autoescape=True,
+            undefined=jinja2.StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            loader=jinja2.FunctionLoader(_template),
+        )
+        self._environment.globals["library"] = frozenset(spanlab.list_paradigms())
+        self._environment.filters["here"] = _here
+        self._environment.filters["path"] = lambda text: quote(str(text), safe="/")
+
+    def routes(self) -> list[Route]:
+        """All addresses."""
+        return [
+            Route("/", self.home),
+            Route("/paradigms", self.wall),
+            Route("/paradigms/{name}", self.paradigm),
+            Route("/paradigms/{name}/thumbnail.png", self.thumbnail),
+            Route("/paradigms/{name}/play", self.play),
+            Route("/paradigms/{name}/live", self.live),
+            Route("/paradigms/{name}/{figure}.svg", self.figure),
+            Route("/paradigms/{name}/points", self.points),
+            Route("/sessions", self.sessions),
+            Route("/sessions/{path:folder}/trials/{key}", self.trial),
+            Route("/reports", self.all_reports),
+            Route("/reports/{name}", self.report),
+            Route("/reports/{name}/page", self.report_page),
+            Route("/reports/{name}/state", self.report_state),
+            Route("/reports/{name}/points", self.report_points),
+            Route("/reports/{name}/files/{path:path}", self.report_file),
+            Route("/page/{file}", self.file),
+            Route("/jobs/estimate", self.estimate, methods=["POST"]),
+            Route("/jobs/{kind}", self.start, methods=["POST"]),
+            Route("/jobs/{name}/stop", self.stop, methods=["POST"]),
+        ]
+
+    def look_ahead(self) -> None:
+        """Read what takes longest, before anybody asks for it."""
+        self.index.lines()
+        self.catalogue.cards()
+
+    # -- pages -------------------------------------------------------------------------------------
+
+    async def home(self, request: Request) -> Response:
+        """The three jobs, what was done last, and what is running."""
+        lines = await run_in_threadpool(self.index.lines)
+        running = [job for job in await run_in_threadpool(self.jobs.all) if job.state == "runs"]
+        return self._page(
+            "home.html", lines=lines[:_NEWEST], count=len(lines), jobs=running, unread=await self._unread(jobs=True)
+        )
+
+    async def wall(self, request: Request) -> Response:
+        """All paradigms."""
+        cards = await run_in_threadpool(self.catalogue.cards)
+        kinds = {
+            kind: sorted({name for card in cards for name in getattr(card, kind)}) for kind in ("domains", "functions")
+        }
+        return self._page("wall.html", cards=cards, kinds=kinds)
+
+    async def paradigm(self, request: Request) -> Response:
+        """One paradigm: play it, take it, let others take it, see the curves."""
+        name = _known(request)
+        card = await run_in_threadpool(self.catalogue.card, name)
+        return self._page(
+            "paradigm.html", card=card, factors=shown.factors(name), observers=_OBSERVERS, data=str(self.data)
+        )
+
+    async def sessions(self, request: Request) -> Response:
+        """Everything recorded."""
+        lines = await run_in_threadpool(self.index.lines)
+        wanted, paradigm = request.query_params.get("search", "").strip(), request.query_params.get("paradigm", "")
+        lines = _searched(lines, wanted, paradigm)
+        pages = max(1, -(-len(lines) // _ON_PAGE))
+        number = min(pages, max(1, int(text))) if (text := request.query_params.get("page", "1")).isdigit() else 1
+        shown = lines[(number - 1) * _ON_PAGE : number * _ON_PAGE]
+        return self._page(
+            "sessions.html",
+            lines=shown,
+            count=len(lines),
+            number=number,
+            pages=pages,
+            wanted=wanted,
+            paradigm=paradigm,
+            unread=await self._unread(),
+        )
+
+    async def trial(self, request: Request) -> Response:
+        """One trial, side by side."""
+        path, key = str(request.path_params["path"]), str(request.path_params["key"])
+        lines = await run_in_threadpool(self.index.lines)
+        line = next((line for line in lines if line.path == path), None)
+        if line is None:
+            raise MissingError
+        looked = await run_in_threadpool(shown.look_at, self.data, path, key, _with_its_trials(line, lines), line.who)
+        return self._page("trial.html", trial=looked, path=path)
+
+    async def all_reports(self, request: Request) -> Response:
+        """The reports that were made."""
+        reports = await run_in_threadpool(self.reports.all)
+        return self._page("reports.html", reports=reports, unread=await self._unread(jobs=True))
+
+    async def report(self, request: Request) -> Response:
+        """A report, as it was made; or how far it is."""
+        report = await self._report(request)
+        lines = await run_in_threadpool(self.index.lines)
+        return self._page("report.html", report=report, changed=report.changed(lines))
+
+    async def report_points(self, request: Request) -> Response:
+        """The trials behind a mark of a report."""
+        report, asked = await self._report(request), request.query_params
+        everything = await run_in_threadpool(self.index.lines)
+        lines = [line for line in everything if line.path in report.sessions]
+        number = int(text) if (text := asked.get("mark", "")).isdigit() else -1
+        answers = (
+            await run_in_threadpool(self.reports.answers, report, lines, asked.get("figure", ""), number)
+            if lines and number >= 0
+            else None
+        )
+        source = {
+            "address": f"/reports/{report.name}#{quote(asked.get('figure', ''))}",
+            "title": "",
+            "changed": report.changed(everything),
+        }
+        return await self._points(answers, lines, source)
+
+    async def _unread(self, *, jobs: bool = False) -> list[str]:
+        """The folders that could not be read, below the data folder: of sessions, and of what was
+        started (``jobs``)."""
+        unread = await run_in_threadpool(self.index.unread)
+        if jobs:
+            unread += [
+                *(f".app/jobs/{name}" for name in await run_in_threadpool(self.jobs.unread)),
+                *(f".app/reports/{name}" for name in await run_in_threadpool(self.reports.unread)),
+            ]
+        return unread
+
+    async def _report(self, request: Request) -> Report:
+        """The report of an address."""
+        report = await run_in_threadpool(self.reports.report, str(request.path_params["name"]))
+        if report is None:
+            raise MissingError
+        return report
+
+    async def _points(
+        self, answers: MarkAnswers | None, lines: Sequence[SessionLine], source: Mapping[str, Any]
+    ) -> Response:
+        """The trials of some answers.
+
+        Parameters
+        ----------
+        lines : sessions that they may be of
+        source : address and title of the page of the figure, and whether its sessions have changed
+            since it was drawn
+        """
+        if answers is None:
+            raise MissingError
+        trials = await run_in_threadpool(trials_of, answers.answers)
+        names = [line.session for line in lines]
+        paths = {line.session: line.path for line in lines if names.count(line.session) == 1}
+        agents = sorted(set(answers.answers["agent"].astype(str)))
+        return self._page(
+            "points.html", source=source, agents=agents, conditions=answers.conditions, trials=trials, paths=paths
+        )
+
+    # -- parts of pages ----------------------------------------------------------------------------
+
+    async def thumbnail(self, request: Request) -> Response:
+        """A display of a paradigm."""
+        return Response(
+            await run_in_threadpool(shown.thumbnail, _known(request)),
+            media_type="image/png",
+            headers={"cache-control": "private, max-age=3600"},
+        )
+
+    async def play(self, request: Request) -> Response:
+        """The displays of a trial that nobody takes."""
+        paradigm = load_paradigm(_known(request))
+        levels = {name: _value(level) for name, level in request.query_params.items() if name != "number"}
+        number = int(text) % 1000 if (text := request.query_params.get("number", "0")).isdigit() else 0
+        pictures = await run_in_threadpool(shown.played, paradigm, levels, number)
+        return JSONResponse(
+            [
+                {
+                    "source": one.source,
+                    "ms": one.ms,
+                    "paced": one.self_paced,
+                    "phase": one.phase,
+                    "asks": one.asks,
+                    "words": one.words,
+                }
+                for one in pictures
+            ]
+        )
+
+    async def live(self, request: Request) -> Response:
+        """The sessions of a paradigm, what is running, and which figures there are."""
+        name = _known(request)
+        lines = await run_in_threadpool(self.index.of_paradigm, name)
+        answered = [line for line in lines if line.done]
+        figures = await run_in_threadpool(self.curves.names, answered) if answered else ()
+        jobs = [job for job in await run_in_threadpool(self.jobs.all) if job.paradigm == name]
+        await run_in_threadpool(self._end_served, jobs, lines)
+        return JSONResponse(
+            {
+                "sessions": [_as_json(line, self._texts["right_beside"]) for line in lines[:_ON_PAGE]],
+                "jobs": [
+                    {
+                        "name": job.name,
+                        "command": job.command,
+                        "state": job.state,
+                        "printed": job.printed,
+                        "address": job.address if opens else "",
+                    }
+                    for job, opens in [
+                        (job, job.state == "runs" and await _listens(job.address)) for job in jobs[:_NEWEST]
+                    ]
+                ],
+                "figures": list(figures),
+                "state": str(hash(tuple(line.state for line in answered))),
+            }
+        )
+
+    async def figure(self, request: Request) -> Response:
+        """A figure of all sessions of a paradigm."""
+        lines = [line for line in await run_in_threadpool(self.index.of_paradigm, _known(request)) if line.done]
+        theme: Theme = "dark" if request.query_params.get("theme") == "dark" else "light"
+        if (
+            not lines
+            or not (
+                curve := await run_in_threadpool(self.curves.curve, str(request.path_params["figure"]), lines, theme)
+            ).svg
+        ):
+            raise MissingError
+        return Response(curve.svg, media_type="image/svg+xml")
+
+    async def points(self, request: Request) -> Response:
+        """The trials behind a point of a figure."""
+        asked = request.query_params
+        lines = [line for line in await run_in_threadpool(self.index.of_paradigm, _known(request)) if line.done]
+        mark = _value(asked.get("mark", "{}"))
+        if not lines or not isinstance(mark, dict):
+            raise MissingError
+        answers = await run_in_threadpool(
+            self.curves.answers, (asked.get("figure", ""), lines[0].paradigm), lines, mark
+        )
+        return await self._points(
+            answers,
+            lines,
+            {"address": f"/paradigms/{quote(lines[0].paradigm)}", "title": lines[0].title, "changed": False},
+        )
+
+    async def report_page(self, request: Request) -> Response:
+        """The page of a report, which runs in a sandbox."""
+        report = await self._report(request)
+        if not (page := await run_in_threadpool(self.reports.page, report.name)):
+            raise MissingError
+        return HTMLResponse(page, headers={"content-security-policy": SANDBOX})
+
+    async def report_state(self, request: Request) -> Response:
+        """Say how far a report is."""
+        report = await self._report(request)
+        return JSONResponse({"state": report.job.state, "printed": report.job.printed})
+
+    async def report_file(self, request: Request) -> Response:
+        """A figure, a table or a conversation of a report."""
+        report = await self._report(request)
+        try:
+            content, ending = await run_in_threadpool(self.reports.file, report.name, str(request.path_params["path"]))
+        except OSError:
+            raise MissingError from None
+        return Response(content, media_type=KINDS[ending], headers={"content-security-policy": SANDBOX})
+
+    async def file(self, request: Request) -> Response:
+        """Styles, scripts and letters."""
+        name = str(request.path_params["file"])
+        if name not in self._files or name.endswith(".html"):
+            raise MissingError
+        content, media_type = self._files[name]
+        return Response(content, media_type=media_type)
+
+    # -- buttons -----------------------------------------------------------------------------------
+
+    async def estimate(self, request: Request) -> Response:
+        """Say what a session of a machine is going to cost, before it begins."""
+        asked = await _asked(request)
+        arguments = await run_in_threadpool(replay_arguments, asked, self.data, self.index.lines())
+        said = await run_in_threadpool(estimate, asked, self.data, self.index.lines())
+        return JSONResponse({"command": command_of(arguments), "said": said})
+
+    async def start(self, request: Request) -> Response:
+        """Start a command."""
+        kind, asked = str(request.path_params["kind"]), await _asked(request)
+        if kind == "compare":
+            return await self._compare(asked)
+        if asked.get("paradigm") not in spanlab.list_paradigms():
+            raise SpanLabError("there is no such paradigm")
+        lines = await run_in_threadpool(self.index.lines)
+        address = ""
+        if kind == "take":
+            arguments, address = await run_in_threadpool(
+                serve_arguments, asked, self.data, lines, self.language, _free_port()
+            )
+        elif kind == "window":
+            arguments = await run_in_threadpool(window_arguments, asked, self.data, lines, self.language)
+        elif kind == "replay":
+            arguments = await run_in_threadpool(replay_arguments, asked, self.data, lines)
+        else:
+            raise MissingError
+        if asked.get("only_command"):
+            return JSONResponse({"command": command_of(arguments)})
+        job = await run_in_threadpool(self.jobs.start, arguments, asked["paradigm"], address)
+        return JSONResponse({"name": job.name, "command": job.command, "address": job.address})
+
+    async def _compare(self, asked: Mapping[str, Any]) -> Response:
+        """Make a report of the chosen sessions, or of all that were searched for."""
+        lines = await run_in_threadpool(self.index.lines)
+        wanted = set(asked.get("sessions") or ())
+        chosen = (
+            [line for line in lines if line.path in wanted]
+            if wanted
+            else _searched(lines, str(asked.get("search", "")), str(asked.get("in", "")))
+        )
+        arguments = self.reports.arguments(chosen, lines)
+        if asked.get("only_command"):
+            return JSONResponse({"command": command_of(arguments)})
+        job = await run_in_threadpool(self.reports.start, arguments, chosen)
+        return JSONResponse({"name": job.name, "command": job.command, "report": job.report})
+
+    async def stop(self, request: Request) -> Response:
+        """End what was started, as Ctrl-C does."""
+        names = [job.name for job in await run_in_threadpool(self.jobs.all)]
+        if (name := str(request.path_params["name"])) not in names:
+            raise MissingError
+        await run_in_threadpool(self.jobs.stop, name)
+        return JSONResponse({})
+
+    def _end_served(self, jobs: Sequence[Job], lines: Sequence[SessionLine]) -> None:
+        """End servers of the page whose participant has finished: nobody else is going to come."""
+        finished = {line.participant for line in lines if line.finished and line.participant}
+        for job in jobs:
+            if job.state == "runs" and job.address and job.address.rpartition("=")[2] in finished:
+                self.jobs.stop(job.name)
+
+    def _page(self, template: str, **values: Any) -> Response:
+        return HTMLResponse(
+            self._environment.get_template(template).render(app=self._texts, language=self.language, **values)
+        )
+
+
+def _here(moment: str) -> str:
+    """A moment in a record, by the clock on the wall of this computer."""
+    return f"{datetime.fromisoformat(moment).astimezone():%Y-%m-%d %H:%M}"
+
+
+class _Folder(PathConvertor):
+    """The path of a session: names of folders may have any sign, also the end of a line."""
+
+    regex = r"(?s:.+)"
+
+
+register_url_convertor("folder", _Folder())
+
+
+class MissingError(Exception):
+    """There is nothing at an address."""
+
+
+#: simulated observers that every paradigm has
+_OBSERVERS = ("ideal", "capacity:4", "observer:sum")
+
+
+def _with_its_trials(line: SessionLine, lines: Sequence[SessionLine]) -> list[tuple[str, str]]:
+    """The sessions that may have the trials of one, with their answerers: those that repeat it,
+    that it repeats, and that have its seed."""
+    names = {line.session, line.like} - {""}
+    same = [
+        one
+        for one in lines
+        if one.paradigm == line.paradigm
+        and (one.session in names or one.like in names or (line.seed is not None and one.seed == line.seed))
+    ]
+    return [(one.path, one.who) for one in same]
+
+
+def _searched(lines: Sequence[SessionLine], text: str, paradigm: str) -> list[SessionLine]:
+    """The sessions that have all words of a text, of one paradigm if it is named."""
+    words = text.casefold().split()
+    lines = [line for line in lines if not paradigm or line.paradigm == paradigm]
+    return [
+        line
+        for line in lines
+        if all(word in f"{line.paradigm} {line.title} {line.who} {line.path} {line.kind}".casefold() for word in words)
+    ]
+
+
+async def _listens(address: str) -> bool:
+    """Return whether a page of this computer can be opened now."""
+    try:
+        page = urlsplit(address)
+        if (page.scheme, page.hostname) != ("http", "127.0.0.1"):
+            return False
+        _, writer = await asyncio.open_connection("127.0.0.1", page.port)
+    except (OSError, ValueError):
+        return False
+    writer.close()
+    return True
+
+
+def _as_json(line: SessionLine, beside: str) -> Mapping[str, Any]:
+    return {
+        "path": line.path,
+        "who": line.who,
+        "person": bool(line.participant),
+        "done": line.done,
+        "planned": line.planned,
+        "right": line.share_right(beside),
+        "session": line.session,
+    }
+
+
+def _value(text: str) -> Any:
+    """A value of an address, which is JSON."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise MissingError from None
+
+
+def _known(request: Request) -> str:
+    """The paradigm of an address."""
+    name = str(request.path_params["name"])
+    if name not in spanlab.list_paradigms():
+        raise MissingError
+    return name
+
+
+async def _asked(request: Request) -> dict[str, Any]:
+    """Return what a page asks for.
+
+    Raises
+    ------
+    SpanLabError
+        when it is no JSON object.
+    """
+    asked = None
+    if (
+        request.headers.get("content-type", "").partition(";")[0].strip() == "application/json"
+    ):  # which no form of a page can send
+        with suppress(ValueError, RecursionError):
+            asked = json.loads(await request.body())
+    if not isinstance(asked, dict):
+        raise SpanLabError("a page of the app asks in JSON")
+    return asked
+
+
+def _template(name: str) -> str:
+    return (files("spanlab.extensions.app") / "page" / name).read_text("utf-8")
+
+
+def _free_port() -> int:
+    with socket.socket() as tried:
+        tried.bind(("127.0.0.1", 0))
+        return int(tried.getsockname()[1])
