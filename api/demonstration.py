@@ -13,7 +13,7 @@ from typing import Any
 
 from ..agents.observers import make_observer
 from ..core.agent_kinds import NETWORK, PARTICIPANT
-from ..core.atomic_files import write_whole
+from ..core.atomic_files import make_folder, write_whole
 from ..core.doors import entry_points_of
 from ..core.errors import SpanLabError
 from ..core.extras import how_to_install, installed, need
@@ -78,6 +78,7 @@ def run_demo(output: Path, me: bool = False, browser: bool = False) -> Path:
     parts = _parts()
     free = (output.with_name(f"{output.name}-{n}") if n > 1 else output for n in range(1, 1000))
     output = next(folder for folder in free if not folder.exists())
+    make_folder(output, f"to {output}", "choose another folder with -o")
     data, like = output / "data", None
     with ExitStack() as stack:
         agents: list[Any] = ["ideal", "capacity", "chance"]

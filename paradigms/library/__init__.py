@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from os.path import isdir, isfile  # unlike those of Path, they take names that no file can have
+from os.path import exists, isdir, isfile  # unlike those of Path, they take names that no file can have
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +70,7 @@ def locate(source: str | Path) -> Path:
     file = Path(text)
     if isdir(file):
         raise SpanLabError(f"{text} is a folder; a paradigm is one file, ending in .yaml")
-    if not isfile(file):
+    if not exists(file):
         raise SpanLabError(f"{text}: there is no such paradigm file")
     return file
 

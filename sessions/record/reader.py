@@ -207,6 +207,15 @@ def _arrow() -> Any:
     return pyarrow
 
 
+#: what a cell of each type may be
+_HELD: Mapping[str, set[type]] = {
+    "string": {str, type(None)},
+    "integer": {int, type(None)},
+    "number": {int, float, type(None)},
+    "boolean": {bool, type(None)},
+}
+
+
 def response_table(rows: Sequence[Mapping[str, Cell]]) -> Table:
     """Rows as a table: the declared columns in order, then the further ones (``factor_``,
     ``record_``, ``score_``, ``event_``) by name."""
@@ -215,7 +224,11 @@ def response_table(rows: Sequence[Mapping[str, Cell]]) -> Table:
     values: dict[str, list[Any]] = {}
     for name, kind in types.items():
         cells = [row.get(name) for row in rows]
-        values[name] = [None if cell is None else json.dumps(cell) for cell in cells] if kind == "json" else cells
+        if kind == "json":
+            cells = [None if cell is None else json.dumps(cell) for cell in cells]
+        elif strange := {*map(type, cells)} - _HELD[kind]:
+            raise SpanLabError(f"the record is damaged: {name} is a {strange.pop().__name__}, not a {kind}")
+        values[name] = cells
     return Table(values, {name: "string" if kind == "json" else kind for name, kind in types.items()})
 
 

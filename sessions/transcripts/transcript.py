@@ -203,6 +203,8 @@ class Transcript:
         """Return the displays of the worked examples before a trial, by name."""
         info = self.session.info
         count = info["agent_settings"].get("examples", 0)
+        if not isinstance(count, int):
+            raise SpanLabError(f"{self.folder}: 'examples' in agent_settings is a number, not {count!r}")
         if not count:
             return {}
         if self._apart is None:

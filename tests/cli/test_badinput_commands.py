@@ -53,7 +53,7 @@ MISTAKES: list[tuple[str, str]] = [
     ("check nowhere.yaml", "nowhere.yaml: there is no such paradigm file"),
     ("check good.yaml broken.yaml", "broken.yaml:7 colour: unknown key 'colour'"),
     ("check impossible.yaml", "impossible.yaml:8 draw > a > permutation: cannot take 9 different ones of 3 (with n = 9, seed"),
-    ("check /dev/zero", "zero the file is larger than 1000 kB"),
+    ("check /dev/zero", "cannot read /dev/zero: it is no ordinary file"),
     ("list --parts matrx", "there is no part called 'matrx'; did you mean 'matrix'?"),
     ("run vsr", "who takes part? Give --participant ID"),
     ("run vrs --participant a", "there is no paradigm 'vrs'; did you mean 'vsr'?"),
@@ -65,7 +65,7 @@ MISTAKES: list[tuple[str, str]] = [
     ("replay vsr", "who takes the trials? Give --agent SPEC"),
     ("replay --agent ideal", "which paradigm? Name one (see spanlab list), or give --like SESSION"),
     ("replay vsr --agent idael", "unknown agent 'idael'; did you mean 'ideal'?"),
-    ("replay vsr --agent ''", "unknown agent ''"),
+    ("replay vsr --agent ''", "who takes the trials? Give --agent SPEC"),
     ("replay vsr --agent ideal:5", "the agent 'ideal' takes nothing after a colon; found 'ideal:5'"),
     ("replay vsr --agent capacity:many", "capacity:PLACES takes a number of places, such as capacity:4; found 'many'"),
     ("replay vsr --agent capacity:0", "the capacity observer needs at least 1 place"),
@@ -174,7 +174,7 @@ REAL: list[tuple[list[str], int, str]] = [
     (
         ["list", "--about", "spatail", "vsr"],
         1,
-        "spanlab: no paradigm here is about 'spatail'. There are: intra-item binding, visual\n",
+        "spanlab: no paradigm here is about 'spatail'. There are: list length,",
     ),
     (["list", "--timetable", "x"], 1, "spanlab: --timetable lists all there is: name none\n"),
 ]
@@ -244,20 +244,6 @@ def test_a_folder_that_may_not_be_written_is_told(run: Run, tmp_path: Path) -> N
     (tmp_path / "locked").mkdir(mode=0o500)
     assert "cannot write locked" in complaint(*run("replay", "vsr", "--agent", "ideal", "--data", "locked/data"))
     assert "cannot write locked/x.png: Permission denied" in complaint(*run("show", "vsr", "-o", "locked/x.png"))
-
-
-@pytest.mark.slow
-def test_a_pipe_is_read_like_a_file(tmp_path: Path) -> None:
-    if not Path("/dev/stdin").exists():
-        pytest.skip("no /dev/stdin here")
-    done = subprocess.run(
-        [sys.executable, "-m", "spanlab.cli", "check", "/dev/stdin"],
-        input=text(more="colour: red"),
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 1
-    assert done.stderr == "spanlab: stdin:7 colour: unknown key 'colour'\n"
 
 
 # random command lines -----------------------------------------------------------------------------

@@ -98,7 +98,7 @@ def test_a_new_agent_takes_trials(tmp_path: Path, run: Run) -> None:
 def test_a_new_plugin_has_a_stimulus_an_agent_and_a_figure(tmp_path: Path, run: Run) -> None:
     assert run("new", "plugin", "my_plugin")[0] == 0
     install(tmp_path / "site", tmp_path / "my_plugin")
-    assert "where the hand points" in spanlab(tmp_path, "parts", "my_plugin_clock")
+    assert "where the hand points" in spanlab(tmp_path, "list", "--parts", "my_plugin_clock")
     spanlab(tmp_path, "replay", "cd", "--agent", "my-plugin-first", "--trials", "24", "--seed", "3")
     spanlab(tmp_path, "figure", "my_plugin_course", "data", "-o", "course.csv")
     assert (tmp_path / "course.csv").read_text(encoding="utf-8").count("\n") == 4

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import shutil
 import subprocess
 import sys
@@ -21,7 +22,7 @@ from paradigm_texts import text
 
 from spanlab.core.errors import SpanLabError
 from spanlab.sessions import complete, read_responses, reopen, same_trials
-from spanlab.sessions.record.reader import write_responses
+from spanlab.sessions.record.reader import response_table, write_responses
 from spanlab.sessions.replaying import recorded_agent
 from spanlab.sessions.transcripts.transcript import Transcript
 
@@ -231,3 +232,12 @@ def test_damaged_files_of_a_study_are_named_in_its_status(tmp_path: Path, run: R
     assert (status, err) == (0, "")
     assert "battery.jsonl:1 is damaged" in out
     assert "battery.json cannot be read" in out
+
+
+@pytest.mark.parametrize(
+    ("name", "cell"), [("list_length", [1]), ("list_length", math.inf), ("agent", 3), ("correct", "x")]
+)
+def test_a_cell_of_another_type_is_refused_by_the_name_of_its_column(name: str, cell: Any) -> None:
+    """A record may hold anything under the name of a column; its table may not."""
+    with pytest.raises(SpanLabError, match=f"the record is damaged: {name} is a "):
+        response_table([{name: cell}])
