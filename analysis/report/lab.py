@@ -34,13 +34,14 @@ _DAMAGE = (SpanLabError, KeyError, ValueError, TypeError, IndexError, AttributeE
 @dataclass(frozen=True)
 class Timed:
     """The timing of a session: ``pass``, ``look`` or ``unknown``, the sentence with its numbers,
-    and what to look at."""
+    what to look at, and whether nobody saw its displays."""
 
     session: str
     who: str
     verdict: str
     line: str
     look: tuple[str, ...]
+    simulated: bool = False
 
 
 @dataclass(frozen=True)
@@ -85,15 +86,15 @@ def timing_part(sessions: Sequence[SessionFacts], commands: ReportCommands) -> T
 
 
 def _timed(facts: SessionFacts) -> Timed:
-    who = facts.participant or facts.agent
+    who, simulated = facts.participant or facts.agent, facts.kind == SIMULATED.name
     try:
         timing = session_timing(facts.folder)
         if timing is None:
-            return Timed(facts.name, who, "unknown", "nothing was shown for a given time", ())
+            return Timed(facts.name, who, "unknown", "nothing was shown for a given time", (), simulated)
         judged = verdict(timing)
     except _DAMAGE as error:
-        return Timed(facts.name, who, "unknown", f"its timing is unknown ({error})", ())
-    return Timed(facts.name, who, "pass" if judged.holds else "look", judged.numbers, judged.look)
+        return Timed(facts.name, who, "unknown", f"its timing is unknown ({error})", (), simulated)
+    return Timed(facts.name, who, "pass" if judged.holds else "look", judged.numbers, judged.look, simulated)
 
 
 def spoilers(sessions: Sequence[SessionFacts], items: pd.DataFrame, timing: TimingPart | None) -> list[str]:
@@ -125,12 +126,13 @@ def spoilers(sessions: Sequence[SessionFacts], items: pd.DataFrame, timing: Timi
 
 
 def _unheld(timing: TimingPart | None) -> list[str]:
-    """That displays were not shown as planned, or that nobody knows."""
-    off = [session for session in timing.sessions if session.verdict != "pass"] if timing is not None else []
-    if timing is None or not off:
+    """That displays were not shown to people as planned, or that nobody knows."""
+    seen = [session for session in timing.sessions if not session.simulated] if timing is not None else []
+    off = [session for session in seen if session.verdict != "pass"]
+    if not off:
         return []
     unknown = sum(session.verdict == "unknown" for session in off)
-    of = f"{len(off)} of {plural(len(timing.sessions), 'session')}"
+    of = f"{len(off)} of {plural(len(seen), 'session')}"
     tail = f" (of {unknown} it is unknown)" if unknown else ""
     return [
         f"The timing of {of} did not pass{tail}: {_some(session.who for session in off)}. The section on timing gives"

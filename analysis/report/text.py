@@ -33,7 +33,7 @@ _WHERE = {
 }
 
 #: A report names so many paradigms in its first sentence, and counts more.
-MOST_TITLES = 6
+MOST_TITLES, MOST_IN_TITLE = 6, 3
 
 #: What a sentence says of networks that may give answers that nobody allowed.
 ALL_CLASSES = "over all classes"
@@ -400,21 +400,12 @@ def opening(sessions: Sequence[SessionFacts], scored: Scored, names: Sequence[st
     verdicts = [same_trials(items[items["paradigm"] == name])[0] for name in names]
     if not names:
         return "Nothing to compare yet", "There is no scored answer in these data.", [plural(len(sessions), "session")]
-    who = (
-        "People and machines"
-        if people and agents["agent_kind"].ne(PARTICIPANT.name).any()
-        else "People"
-        if people
-        else "Machines"
-    )
+    machines = bool(agents["agent_kind"].ne(PARTICIPANT.name).any())
+    who = {(True, True): "people and machines", (True, False): "people", (False, True): "machines"}[people, machines]
     alone = len(agents) == 1
-    title = (
-        f"{agents['agent'].iloc[0]}"
-        if alone
-        else f"{who}, the same trials"
-        if all(verdicts)
-        else f"{who}, side by side"
-    )
+    titles = _listed_titles([title_of(name, sessions) for name in names])
+    short = titles if len(names) <= MOST_IN_TITLE else plural(len(names), "paradigm")
+    title = f"{short}: {agents['agent'].iloc[0] if alone else who}"
     words = [
         (
             f"{agent} ({what})"
@@ -426,7 +417,7 @@ def opening(sessions: Sequence[SessionFacts], scored: Scored, names: Sequence[st
     if len(words) > MOST_ANSWERERS:
         counts = Counter(kind_named(kind).described for kind in agents["agent_kind"])
         words = [f"{len(words)} agents ({', '.join(f'{kind}: {count}' for kind, count in counts.items())})"]
-    lead = f"{listed(words)} took {_listed_titles([title_of(name, sessions) for name in names])}."
+    lead = f"{listed(words)} took {titles}."
     if len(names) == 1 and all(verdicts) and not alone:
         lead += " Everybody took exactly the same trials, so the curves can be read side by side."
     elif all(verdicts) and not alone:

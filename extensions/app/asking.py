@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
+import spanlab
+from spanlab.agents.chat import Endpoint
 from spanlab.core import SpanLabError
+from spanlab.paradigms import load_paradigm
 from spanlab.sessions import Request, choose_trials, make_machine, prepare
+from spanlab.sessions.record import in_browser, read_session
 
 from .index import SessionLine
 
@@ -16,6 +23,12 @@ from .index import SessionLine
 _FEW = 5
 _MOST = 2000
 _SETTING = re.compile(r"[A-Za-z_][\w.]*=\S.*")
+#: the environment variables that hold address and key of a server without a name
+_ADDRESS, _KEY = "OPENAI_BASE_URL", "OPENAI_API_KEY"
+#: what begins the names of chat models that are not asked over a server of ours: they run here
+_HERE = ("hf/",)
+#: a process has one environment
+_environment = Lock()
 
 
 def serve_arguments(
@@ -33,6 +46,7 @@ def serve_arguments(
         "--most",
         "2",
         *_trials(asked),
+        *_levels(asked),
         *_practice(asked),
     ]
     if language != "en":
@@ -51,6 +65,7 @@ def window_arguments(asked: Mapping[str, Any], data: Path, lines: Sequence[Sessi
         "--data",
         str(data),
         *_trials(asked),
+        *_levels(asked),
         *_practice(asked),
     ]
     return arguments if language == "en" else [*arguments, "--language", language]
@@ -70,7 +85,7 @@ def replay_arguments(asked: Mapping[str, Any], data: Path, lines: Sequence[Sessi
     if like := _session(asked, lines):
         arguments += ["--like", str(data / like)]
     else:
-        arguments += [asked["paradigm"], *_trials(asked)]
+        arguments += [asked["paradigm"], *_trials(asked), *_levels(asked)]
     for agent in agents:
         arguments += ["--agent", agent]
     if any(agent.startswith("chat:") for agent in agents):
@@ -81,32 +96,110 @@ def replay_arguments(asked: Mapping[str, Any], data: Path, lines: Sequence[Sessi
                 if option == "max-tokens" and not value.isdigit():
                     raise SpanLabError(f"the limit is a number of tokens; found '{value}'")
                 arguments += [f"--{option}", value]
-        if not any(option in arguments for option in ("--max-tokens", "--max-cost")):
-            raise SpanLabError("set a limit for the chat model: tokens, or money and a price")
+        limited = any(option in arguments for option in ("--max-tokens", "--max-cost"))
+        if not limited and not _costs_nothing(asked):
+            raise SpanLabError(
+                "set a limit for the chat model: tokens, or money and a price; the estimate says what it will take"
+            )
     return [*arguments, "--data", str(data)]
 
 
+def resume_arguments(
+    asked: Mapping[str, Any], data: Path, lines: Sequence[SessionLine], port: int
+) -> tuple[list[str], str]:
+    """To go on with a session: the arguments of ``spanlab resume``; for one in a browser, those of
+    ``spanlab serve``, and the address to open."""
+    path = _session({"like": asked.get("session", "")}, lines)
+    if not path:
+        raise SpanLabError("choose the session to go on with")
+    info = read_session(data / path)
+    if not in_browser(info):
+        return ["resume", str(data / path)], ""
+    arguments = ["serve", info["paradigm"], "--port", str(port), "--data", str((data / path).parent), "--most", "2"]
+    return arguments, f"http://127.0.0.1:{port}/?participant={info['participant']}"
+
+
+def served(asked: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
+    """The environment in which a chat model is asked: what may be shown of it, and the key, which is
+    never written down.
+
+    Raises
+    ------
+    SpanLabError
+        when the server is neither a known provider nor an address.
+    """
+    server, key = (str(asked.get(name, "")).strip() for name in ("server", "key"))
+    known = _provider(server)
+    if server and not known and not server.startswith(("http://", "https://")):
+        raise SpanLabError(f"the server is the name of a provider or an address; found '{server}'")
+    shown = {_ADDRESS: server} if server and not known else {}
+    variable = known.get("key", "").partition(" ")[0] if known else _KEY
+    return shown, ({variable: key} if key and variable.isupper() else {})
+
+
 def estimate(asked: Mapping[str, Any], data: Path, lines: Sequence[SessionLine]) -> list[str]:
-    """Say what a session of each machine is going to take; none for machines that cost
-    nothing."""
+    """Say what a session of each machine is going to take; none for machines that cost nothing.
+    Nothing is sent, so no key is needed, and no limit."""
     like = _session(asked, lines)
+    levels = {} if like else _chosen_levels(asked)
     trials = None if like else _number(asked)
-    chosen = choose_trials(None if like else asked["paradigm"], trials=trials, like=data / like if like else None)
+    chosen = choose_trials(
+        None if like else asked["paradigm"], levels=levels or None, trials=trials, like=data / like if like else None
+    )
     said: list[str] = []
-    for agent in _agents(asked):
-        chats = agent.startswith("chat:")
-        settings = {name: value for name, _, value in (setting.partition("=") for setting in _settings(asked) if chats)}
-        machine = (
-            make_machine(agent, 0, said.append, chosen, chat=settings)
-            if settings
-            else make_machine(agent, 0, said.append, chosen)
-        )
-        prepare(machine, chosen, Request(), said.append)
+    with _in_environment(asked):
+        for agent in _agents(asked):
+            chats = agent.startswith("chat:")
+            settings = dict(setting.split("=", 1) for setting in _settings(asked)) if chats else {}
+            machine = make_machine(agent, 0, said.append, chosen, **({"chat": settings} if settings else {}))
+            prepare(machine, chosen, Request(), said.append)
     return said
+
+
+@contextmanager
+def _in_environment(asked: Mapping[str, Any]) -> Generator[None]:
+    """The environment of a server, with something in place of a key that is missing."""
+    shown, secret = served(asked)
+    variable = _provider(str(asked.get("server", ""))).get("key", _KEY).partition(" ")[0]
+    wanted = {**({} if os.environ.get(variable) or not variable.isupper() else {variable: "none"}), **shown, **secret}
+    with _environment:
+        before = {name: os.environ.get(name) for name in wanted}
+        os.environ.update(wanted)
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                if value is None:
+                    os.environ.pop(name, None)
+                else:
+                    os.environ[name] = value
+
+
+def providers() -> list[dict[str, str]]:
+    """The named servers of chat models, with their addresses and keys."""
+    return spanlab.catalogue(providers=True).to_dict()["providers"]
+
+
+def _provider(name: str) -> dict[str, str]:
+    """A named server; empty where there is none of the name."""
+    return next((one for one in providers() if one["name"] == name), {})
+
+
+def _costs_nothing(asked: Mapping[str, Any]) -> bool:
+    """Return whether all chat models run on this computer."""
+    server = str(asked.get("server", "")).strip()
+    address = _provider(server).get("address", server)
+    local = Endpoint(address or None).is_local
+    models = [agent.removeprefix("chat:") for agent in _agents(asked) if agent.startswith("chat:")]
+    return all(model.startswith(_HERE) or (local and "@" not in model.removesuffix(f"@{server}")) for model in models)
 
 
 def _agents(asked: Mapping[str, Any]) -> list[str]:
     agents = [str(agent).strip() for agent in asked.get("agents", ()) if str(agent).strip()]
+    server = str(asked.get("server", "")).strip()
+    models = str(asked.get("chat", "")).replace(",", " ").split()
+    at = f"@{server}" if _provider(server) else ""
+    agents += [model if model.startswith("chat:") else f"chat:{model}{at}" for model in models]
     if not agents:
         raise SpanLabError("choose who takes the trials")
     for agent in agents:
@@ -168,6 +261,24 @@ def _number(asked: Mapping[str, Any]) -> int | None:
 def _trials(asked: Mapping[str, Any]) -> list[str]:
     number = _number(asked)
     return [] if number is None else ["--trials", str(number)]
+
+
+def _chosen_levels(asked: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """The levels of the trials where only some are taken: of each factor that is a number, that of
+    the trial on the page, so that a few trials say something; a whole session has them all."""
+    chosen = asked.get("levels")
+    if _number(asked) is None or not isinstance(chosen, dict):
+        return {}
+    factors = load_paradigm(asked["paradigm"]).factors
+    return {
+        name: [level]
+        for name, level in chosen.items()
+        if name in factors and type(level) in (int, float) and level in factors[name].levels
+    }
+
+
+def _levels(asked: Mapping[str, Any]) -> list[str]:
+    return [word for name, (level,) in _chosen_levels(asked).items() for word in ("--set", f"{name}={level}")]
 
 
 def _practice(asked: Mapping[str, Any]) -> list[str]:

@@ -10,9 +10,9 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
@@ -43,6 +43,7 @@ class Job:
     state : whether it runs, or how it ended
     printed : the end of what it printed
     address : of the page that it serves; empty for other commands
+    environment : variables that it needs, none of which is secret
     """
 
     name: str
@@ -52,6 +53,7 @@ class Job:
     state: State
     printed: str
     address: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def report(self) -> str:
@@ -61,12 +63,13 @@ class Job:
     @property
     def command(self) -> str:
         """As it would be typed."""
-        return command_of(self.arguments)
+        return command_of(self.arguments, self.environment)
 
 
-def command_of(arguments: Sequence[str]) -> str:
+def command_of(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> str:
     """The line that does the same in a terminal."""
-    return shlex.join(("spanlab", *arguments))
+    named = [f"{name}={shlex.quote(value)}" for name, value in (environment or {}).items()]
+    return " ".join([*named, shlex.join(("spanlab", *arguments))])
 
 
 class Jobs:
@@ -80,8 +83,20 @@ class Jobs:
     def __init__(self, data: Path) -> None:
         self._folder = data / ".app" / "jobs"
 
-    def start(self, arguments: Sequence[str], paradigm: str, address: str = "") -> Job:
+    def start(
+        self,
+        arguments: Sequence[str],
+        paradigm: str,
+        address: str = "",
+        environment: Mapping[str, str] | None = None,
+        secret: Mapping[str, str] | None = None,
+    ) -> Job:
         """Start a command, which goes on when the app ends.
+
+        Parameters
+        ----------
+        environment : variables that it needs and that may be shown
+        secret : variables that only its process gets, such as keys: they are written nowhere
 
         Raises
         ------
@@ -89,11 +104,12 @@ class Jobs:
             when the data folder cannot be written, or no process can be started.
         """
         try:
-            return self._start(arguments, paradigm, address)
+            about = {"arguments": [*arguments], "paradigm": paradigm, "address": address}
+            return self._start({**about, "environment": dict(environment or {})}, secret or {})
         except OSError as error:
             raise SpanLabError(f"cannot start this in {self._folder}: {error.strerror or error}") from None
 
-    def _start(self, arguments: Sequence[str], paradigm: str, address: str) -> Job:
+    def _start(self, about: Mapping[str, Any], secret: Mapping[str, str]) -> Job:
         started = datetime.now(UTC)
         while True:
             name = f"{started:%Y%m%d-%H%M%S-%f}"
@@ -104,18 +120,14 @@ class Jobs:
                 break
             except FileExistsError:  # another app has started something in the same moment
                 started += timedelta(microseconds=1)
-        about = {
-            "arguments": list(arguments),
-            "paradigm": paradigm,
-            "started": started.isoformat(timespec="seconds"),
-            "address": address,
-        }
+        about = {**about, "started": started.isoformat(timespec="seconds")}
         write_json(folder / JOB, about)
         process = subprocess.Popen(
             [sys.executable, "-m", "spanlab.extensions.app.jobs", str(folder.resolve())],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            env={**os.environ, **about["environment"], **secret},
             start_new_session=True,
             creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # the same on Windows
         )
@@ -163,6 +175,7 @@ class Jobs:
             self._state(folder, about),
             printed,
             str(about["address"]),
+            dict(about.get("environment") or {}),
         )
 
     def stop(self, name: str) -> None:

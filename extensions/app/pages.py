@@ -27,13 +27,23 @@ from spanlab.core.locale import sentences
 from spanlab.paradigms import load_paradigm
 
 from . import shown
-from .asking import estimate, replay_arguments, serve_arguments, window_arguments
+from .asking import (
+    estimate,
+    providers,
+    replay_arguments,
+    resume_arguments,
+    serve_arguments,
+    served,
+    window_arguments,
+)
 from .curves import Curves, Theme
 from .index import SessionIndex, SessionLine
 from .jobs import Job, Jobs, command_of
 from .points import MarkAnswers, trials_of
 from .reports import KINDS, SANDBOX, Report, Reports
 
+#: what the first page leads to: its sentence, and its address
+_DOORS = (("take", "/paradigms"), ("look", "/sessions"), ("compare", "/reports"))
 #: sessions on a page of the list, and on the first page
 _ON_PAGE, _NEWEST = 100, 8
 
@@ -100,11 +110,16 @@ class AppPages:
     # -- pages -------------------------------------------------------------------------------------
 
     async def home(self, request: Request) -> Response:
-        """The three jobs, what was done last, and what is running."""
+        """The doors to all else, what was done last, and what is running."""
         lines = await run_in_threadpool(self.index.lines)
         running = [job for job in await run_in_threadpool(self.jobs.all) if job.state == "runs"]
         return self._page(
-            "home.html", lines=lines[:_NEWEST], count=len(lines), jobs=running, unread=await self._unread(jobs=True)
+            "home.html",
+            doors=_DOORS,
+            lines=lines[:_NEWEST],
+            count=len(lines),
+            jobs=running,
+            unread=await self._unread(jobs=True),
         )
 
     async def wall(self, request: Request) -> Response:
@@ -120,7 +135,12 @@ class AppPages:
         name = _known(request)
         card = await run_in_threadpool(self.catalogue.card, name)
         return self._page(
-            "paradigm.html", card=card, factors=shown.factors(name), observers=_OBSERVERS, data=str(self.data)
+            "paradigm.html",
+            card=card,
+            factors=shown.factors(name),
+            observers=_OBSERVERS,
+            data=str(self.data),
+            providers=[one["name"] for one in await run_in_threadpool(providers)],
         )
 
     async def sessions(self, request: Request) -> Response:
@@ -341,9 +361,7 @@ class AppPages:
     async def estimate(self, request: Request) -> Response:
         """Say what a session of a machine is going to cost, before it begins."""
         asked = await _asked(request)
-        arguments = await run_in_threadpool(replay_arguments, asked, self.data, self.index.lines())
-        said = await run_in_threadpool(estimate, asked, self.data, self.index.lines())
-        return JSONResponse({"command": command_of(arguments), "said": said})
+        return JSONResponse({"said": await run_in_threadpool(estimate, asked, self.data, self.index.lines())})
 
     async def start(self, request: Request) -> Response:
         """Start a command."""
@@ -353,7 +371,7 @@ class AppPages:
         if asked.get("paradigm") not in spanlab.list_paradigms():
             raise SpanLabError("there is no such paradigm")
         lines = await run_in_threadpool(self.index.lines)
-        address = ""
+        address, environment, secret = "", dict[str, str](), dict[str, str]()
         if kind == "take":
             arguments, address = await run_in_threadpool(
                 serve_arguments, asked, self.data, lines, self.language, _free_port()
@@ -362,11 +380,15 @@ class AppPages:
             arguments = await run_in_threadpool(window_arguments, asked, self.data, lines, self.language)
         elif kind == "replay":
             arguments = await run_in_threadpool(replay_arguments, asked, self.data, lines)
+            environment, secret = await run_in_threadpool(served, asked)
+        elif kind == "resume":
+            arguments, address = await run_in_threadpool(resume_arguments, asked, self.data, lines, _free_port())
+            environment, secret = await run_in_threadpool(served, asked)
         else:
             raise MissingError
         if asked.get("only_command"):
-            return JSONResponse({"command": command_of(arguments)})
-        job = await run_in_threadpool(self.jobs.start, arguments, asked["paradigm"], address)
+            return JSONResponse({"command": command_of(arguments, environment)})
+        job = await run_in_threadpool(self.jobs.start, arguments, asked["paradigm"], address, environment, secret)
         return JSONResponse({"name": job.name, "command": job.command, "address": job.address})
 
     async def _compare(self, asked: Mapping[str, Any]) -> Response:

@@ -115,6 +115,61 @@ Mark = Literal["right", "wrong", "partly", "none"]
 
 
 @dataclass(frozen=True, slots=True)
+class Spot:
+    """Where an answer is on the picture of its question, in canvas units.
+
+    Parameters
+    ----------
+    x, y, width, height : of its area
+    number : its place in an order; empty where there is none
+    """
+
+    x: float
+    y: float
+    width: float
+    height: float
+    number: str = ""
+
+
+#: half the side of the spot of a direction on a ring, in canvas units
+_ON_A_RING = 5.0
+
+
+def spots(ask: Ask, answer: Any) -> tuple[Spot, ...]:
+    """Where an answer is on the picture of its question; nothing where it is words."""
+    surface = ask.kind.surface()
+    values = [value for value in (answer if isinstance(answer, list | tuple) else (answer,)) if value is not None]
+    if surface.dial is not None:
+        places = [surface.dial.place_of(value) for value in values if value in surface.dial.values]
+        return tuple(Spot(x - _ON_A_RING, y - _ON_A_RING, 2 * _ON_A_RING, 2 * _ON_A_RING) for x, y in places)
+    if surface.ordered is not None and (surface.ordered.labels or surface.ordered.written):
+        return ()
+    where = {region.value: region for region in surface.regions}
+    numbered = surface.ordered is not None
+    return tuple(
+        Spot(one.x0, one.y0, one.x1 - one.x0, one.y1 - one.y0, str(number) if numbered else "")
+        for number, value in enumerate(values, start=1)
+        if (one := where.get(value)) is not None
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """A question of a trial.
+
+    Parameters
+    ----------
+    right : the right answer, in words; empty where there is none
+    source : its picture, where answers are places on it; empty for others
+    spots : where the right answer is
+    """
+
+    right: str
+    source: str
+    spots: tuple[Spot, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class GivenAnswer:
     """An answer to a question of a trial.
 
@@ -125,6 +180,7 @@ class GivenAnswer:
     rt_ms : reaction time; None where there is none
     outcome : answered, omitted, invalid ...
     reply : what a chat model wrote; empty for others
+    spots : where it is on the picture of the question
     """
 
     answer: str
@@ -132,6 +188,7 @@ class GivenAnswer:
     rt_ms: float | None
     outcome: str
     reply: str
+    spots: tuple[Spot, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +223,7 @@ class LookedAt:
     before, after : keys of the trials beside it; empty at the ends
     levels : of the factors
     strip : its displays
-    questions : the right answer to each
+    questions : what was asked
     takers : the session it was opened from first
     """
 
@@ -177,7 +234,7 @@ class LookedAt:
     after: str
     levels: Mapping[str, Any]
     strip: list[ShownPicture]
-    questions: tuple[str, ...]
+    questions: tuple[AskedQuestion, ...]
     takers: tuple[TakenBy, ...]
 
 
@@ -205,7 +262,6 @@ def look_at(data: Path, path: str, key: str, others: Sequence[tuple[str, str]], 
     for other, name in others:
         if other != path and (same := _same(data / other, trial)) is not None:
             takers.append(_taken_by(data, name, other, same))
-    asked = [(step.percept.ask, step.truth) for step in trial.trial.steps if step.percept.ask is not None]
     return LookedAt(
         paradigm=session.paradigm.name,
         title=session.paradigm.title,
@@ -214,9 +270,22 @@ def look_at(data: Path, path: str, key: str, others: Sequence[tuple[str, str]], 
         after=keys[at + 1] if at + 1 < len(keys) else "",
         levels=trial.start["levels"],
         strip=pictures([step.percept for step in trial.trial.steps], STRIP),
-        questions=tuple("" if truth.answer is None else _written(ask, truth.answer) for ask, truth in asked),
+        questions=tuple(
+            _question(step.percept.ask, step.percept, step.truth.answer)
+            for step in trial.trial.steps
+            if step.percept.ask is not None
+        ),
         takers=tuple(takers),
     )
+
+
+def _question(ask: Ask, percept: Percept, answer: Any) -> AskedQuestion:
+    surface = ask.kind.surface()
+    at_places = surface.dial is not None or (bool(surface.regions) and surface.ordered is None) or surface.several
+    source = _png(percept.for_machine.stimulus, STRIP) if at_places else ""
+    if answer is None:
+        return AskedQuestion("", source, ())
+    return AskedQuestion(_written(ask, answer), source, spots(ask, answer))
 
 
 def _same(folder: Path, trial: TakenTrial) -> TakenTrial | None:
@@ -251,9 +320,8 @@ def _given(ask: Ask, line: Mapping[str, Any]) -> GivenAnswer:
     mark: Mark = "none" if not scored else "right" if all(scored) else "partly" if any(scored) else "wrong"
     value = line["value"]
     answer = "" if value is None else _written(ask, tuple(value) if isinstance(value, list) else value)
-    return GivenAnswer(
-        answer, mark, line["rt_ms"], line["outcome"], line["raw"] if isinstance(line["raw"], str) else ""
-    )
+    reply = line["raw"] if isinstance(line["raw"], str) else ""
+    return GivenAnswer(answer, mark, line["rt_ms"], line["outcome"], reply, spots(ask, value))
 
 
 def _conversation(folder: Path, kind: str, key: str) -> tuple[tuple[str, str], ...]:

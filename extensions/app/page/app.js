@@ -77,9 +77,9 @@ function player(paradigm) {
     requestAnimationFrame(step);
   };
   const load = async () => {
-    const wanted = new URLSearchParams({ number: String(number) });
+    const wanted = new URLSearchParams({ number: String(number) }), chosen = levelsShown();
     for (const slider of sliders) {
-      const level = JSON.parse(slider.dataset.levels || "[]")[Number(slider.value)];
+      const level = chosen[slider.name];
       wanted.set(slider.name, JSON.stringify(level));
       const output = slider.parentElement?.querySelector("output");
       if (output) output.textContent = String(level);
@@ -107,11 +107,16 @@ function player(paradigm) {
   void load();
 }
 
+/** The levels of the trial on the page. @returns {Record<string, unknown>} */
+function levelsShown() {
+  const sliders = /** @type {HTMLInputElement[]} */ ([...document.querySelectorAll("#levels input")]);
+  return Object.fromEntries(sliders.map((slider) => [slider.name, JSON.parse(slider.dataset.levels || "[]")[Number(slider.value)]]));
+}
+
 /** What a form asks for. @param {HTMLFormElement} form @param {string} paradigm */
 function asked(form, paradigm) {
   const values = new FormData(form);
-  const chat = String(values.get("chat") || "").trim();
-  return { ...Object.fromEntries(values), agents: [...values.getAll("agents"), ...(chat ? [chat] : [])], sessions: values.getAll("sessions"), paradigm };
+  return { ...Object.fromEntries(values), agents: values.getAll("agents"), sessions: values.getAll("sessions"), levels: levelsShown(), paradigm };
 }
 
 /** Forms that start commands. @param {string} paradigm @param {() => void} look */
@@ -129,6 +134,7 @@ function starting(paradigm, look) {
       );
     };
     form.addEventListener("change", preview);
+    document.querySelector("#levels")?.addEventListener("change", preview);
     preview();
     form.addEventListener("submit", async (event) => {
       event.preventDefault();
@@ -180,16 +186,22 @@ function watching(paradigm) {
   const none = part("#none", HTMLElement), progress = part("#progress", HTMLElement), rows = part("#progress tbody", HTMLTableSectionElement);
   const like = part("#replay select[name=like]", HTMLSelectElement), figures = part("#figures", HTMLSelectElement), figure = part("#figure", HTMLElement);
   const jobs = part("#jobs", HTMLElement), command = part("#figure-command", HTMLElement);
-  let state = "", shown = "", looking = false;
+  let state = "", listed = "", shown = "", looking = false;
   /** @type {Set<string>} */
   const opened = new Set();
 
   const cell = (/** @type {string | Node} */ content, kind = "") => element("td", { class: kind }, content);
-  const drawSessions = (/** @type {any[]} */ sessions) => {
+  const replay = part("#replay", HTMLFormElement), problem = part("#replay .problem", HTMLElement);
+  const goOn = (/** @type {string} */ session) => {
+    send("/jobs/resume", { ...asked(replay, paradigm), session }).then(look, (error) => { problem.textContent = error.message; problem.hidden = false; });
+  };
+  const drawSessions = (/** @type {any[]} */ sessions, /** @type {boolean} */ running) => {
     rows.replaceChildren(...sessions.map((session) => {
       const link = element("a", { href: `/sessions/${session.path.split("/").map(encodeURIComponent).join("/")}/trials/1` }, session.session);
       const who = element("th", { scope: "row" }, session.who);
-      return element("tr", {}, who, cell(`${session.done} / ${session.planned}`, "number"), cell(session.right, "number beside"), cell(session.done ? link : session.session));
+      const row = element("tr", {}, who, cell(`${session.done} / ${session.planned}`, "number"), cell(session.right, "number beside"), cell(session.done ? link : session.session));
+      if (!running && session.done < session.planned) row.lastElementChild?.append(" ", button(progress.dataset.goOn || "", () => goOn(session.path), { "aria-label": `${progress.dataset.goOn}: ${session.session}` }));
+      return row;
     }));
     progress.hidden = !sessions.length;
     none.hidden = !!sessions.length;
@@ -197,6 +209,7 @@ function watching(paradigm) {
     like.replaceChildren(/** @type {HTMLOptionElement} */ (like.options[0]), ...people.map((session) => new Option(`${session.who} (${session.done})`, session.path)));
     like.value = [...like.options].some((option) => option.value === chosen) ? chosen : "";
     if (!chosen && people[0]?.person && !like.dataset.touched) like.value = people[0].path;
+    newOnes();
   };
   const drawJobs = (/** @type {any[]} */ started) => {
     jobs.replaceChildren(...started.map((job) => {
@@ -237,7 +250,9 @@ function watching(paradigm) {
       if (answer.ok) {
         const now = await answer.json();
         drawJobs(now.jobs);
-        if (now.state !== state || rows.rows.length !== now.sessions.length) drawSessions(now.sessions);
+        const running = now.jobs.some((/** @type {any} */ job) => job.state === "runs"), seen = `${running} ${now.state} ${now.sessions.length}`;
+        if (seen !== listed) drawSessions(now.sessions, running);
+        listed = seen;
         state = now.state;
         if ([...figures.options].map((option) => option.value).join() !== now.figures.join()) {
           const chosen = figures.value;
@@ -251,7 +266,8 @@ function watching(paradigm) {
       looking = false;
     }
   };
-  like.addEventListener("change", () => { like.dataset.touched = "yes"; });
+  const newOnes = () => { part("#new-trials", HTMLElement).hidden = !!like.value; };
+  like.addEventListener("change", () => { like.dataset.touched = "yes"; newOnes(); });
   figures.addEventListener("change", drawFigure);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { shown = ""; drawFigure(); });
   setInterval(() => { if (!document.hidden) void look(); }, 1500);

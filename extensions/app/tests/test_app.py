@@ -25,7 +25,7 @@ from spanlab.sessions.record import read_events
 
 from .. import index as index_module
 from .. import jobs as jobs_module
-from ..asking import estimate, replay_arguments, serve_arguments, window_arguments
+from ..asking import estimate, replay_arguments, resume_arguments, serve_arguments, served, window_arguments
 from ..index import SessionIndex
 from ..jobs import Job, Jobs
 from ..server import Gate, application
@@ -202,12 +202,77 @@ def test_what_buttons_run(folder: Path) -> None:
     assert estimate({"paradigm": "vsr", "agents": ["ideal"]}, folder, lines) == []
 
 
+def test_a_few_trials_have_the_levels_of_the_trial_on_the_page(folder: Path) -> None:
+    """Five of all lengths are one or two of each, and their curve says nothing. What decides what is
+    right is drawn as ever."""
+    levels = {"list_length": 5, "feature": "colour", "set_size": 4}
+    asked: dict[str, Any] = {"paradigm": "vsr", "trials": "5", "levels": levels, "agents": ["ideal"]}
+    assert replay_arguments(asked, folder, [])[2:6] == ["--trials", "5", "--set", "list_length=5"]
+    assert "--set" not in replay_arguments({**asked, "trials": "all"}, folder, [])
+    assert "--set" not in replay_arguments({**asked, "levels": {"list_length": 99}}, folder, [])
+    of_changes = replay_arguments({**asked, "paradigm": "cd"}, folder, [])
+    assert of_changes[4:6] == ["--set", "set_size=4"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "agent", "shown", "secret"),
+    [
+        ({"chat": "m"}, "chat:m", {}, {}),
+        ({"chat": "m", "server": "ollama", "key": "k"}, "chat:m@ollama", {}, {}),
+        ({"chat": "chat:m@vllm"}, "chat:m@vllm", {}, {}),
+        ({"chat": "m", "server": "gemini", "key": "k"}, "chat:m@gemini", {}, {"GEMINI_API_KEY": "k"}),
+        (
+            {"chat": "m", "server": "http://localhost:1/v1", "key": "k"},
+            "chat:m",
+            {"OPENAI_BASE_URL": "http://localhost:1/v1"},
+            {"OPENAI_API_KEY": "k"},
+        ),
+    ],
+)
+def test_a_model_has_a_name_a_server_and_a_key_that_is_kept_nowhere(
+    asked: dict[str, Any], agent: str, shown: dict[str, str], secret: dict[str, str], folder: Path
+) -> None:
+    asked = {"paradigm": "vsr", **asked}
+    said = estimate(asked, folder, [])  # before any limit is set, and without a key
+    assert len(said) == 1
+    assert "requests in 5 conversations" in said[0]
+    assert served(asked) == (shown, secret)
+    assert agent in replay_arguments({**asked, "max_tokens": "9"}, folder, [])
+    jobs = Jobs(folder)
+    name = jobs.start(["list", "--providers"], "", "", *served(asked)).name
+    job = ended(lambda: jobs.job(name))
+    for variable in secret:
+        assert f"{variable} (set)" in job.printed
+    assert job.command == " ".join([*(f"{key}={value}" for key, value in shown.items()), "spanlab list --providers"])
+    written = b"".join(file.read_bytes() for file in (folder / ".app").rglob("*") if file.is_file())
+    assert b'"k"' not in written
+
+
+def test_free_models_need_no_limit_and_unfinished_sessions_go_on(folder: Path) -> None:
+    for free in (
+        {"chat": "m", "server": "ollama"},
+        {"chat": "m", "server": "http://127.0.0.1:8080/v1"},
+        {"chat": "hf/x"},
+    ):
+        assert "--max-tokens" not in replay_arguments({"paradigm": "vsr", **free}, folder, [])
+    lines = SessionIndex(folder).lines()
+    assert resume_arguments({"session": CHAT}, folder, lines, 9000) == (["resume", str(folder / CHAT)], "")
+    with pytest.raises(SpanLabError, match="no longer exists"):
+        resume_arguments({"session": "../other"}, folder, lines, 9000)
+    info = json.loads((folder / CHAT / "session.json").read_text(encoding="utf-8"))
+    at_home = {**info, "participant": "anna-1", "apparatus": {"window": "browser"}}
+    (folder / CHAT / "session.json").write_text(json.dumps(at_home), encoding="utf-8")
+    arguments, address = resume_arguments({"session": CHAT}, folder, lines, 9000)
+    assert (arguments[:2], address) == (["serve", "vsr"], "http://127.0.0.1:9000/?participant=anna-1")
+
+
 @pytest.mark.parametrize(
     ("asked", "why"),
     [
         ({"agents": []}, "choose who takes the trials"),
         ({"agents": ["--data"]}, "is not the name of an agent"),
         ({"agents": ["chat:m@p"]}, "set a limit for the chat model"),
+        ({"chat": "m", "server": "gemini"}, "set a limit for the chat model"),
         ({"agents": ["chat:m@p"], "max_tokens": "many"}, "the limit is a number of tokens"),
         ({"agents": ["chat:m@p"], "settings": "--data x"}, "a setting is NAME=VALUE"),
         ({"agents": ["ideal"], "like": "../elsewhere"}, "that session no longer exists"),

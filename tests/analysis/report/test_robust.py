@@ -68,7 +68,7 @@ def page_of(table: pd.DataFrame, folder: Path, ending: str = "csv") -> str:
 def test_a_table_is_compared_like_sessions(tmp_path: Path) -> None:
     text = page_of(both(), tmp_path)
     assert not re.search("could not be (drawn|computed)", text)
-    assert "People and machines, the same trials" in text
+    assert "Visual Serial Recall: people and machines" in text
     assert "People (n = 3)" in text
     assert re.search(
         r"network:test got \d+% right \(95% interval \d+–\d+%\), above chance \(\d+%; p = \.\d+\); \d+% at 3 items,"

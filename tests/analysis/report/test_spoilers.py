@@ -91,8 +91,12 @@ def test_sessions_off_plan_stand_at_the_top() -> None:
     assert line.startswith("The timing of 1 of 1 session did not pass (of 1 it is unknown): P01.")
 
 
-def test_sessions_on_plan_are_not_mentioned() -> None:
+def test_sessions_on_plan_and_displays_that_nobody_saw_are_not_mentioned() -> None:
     assert spoilers([], NOBODY, timed("pass", "pass", "pass")) == []
+    unseen = Timed("vsr-sim", "sim", "look", "", (), simulated=True)
+    assert spoilers([], NOBODY, TimingPart("", "", (unseen,), (), "")) == []
+    of_both = TimingPart("", "", (unseen, Timed("vsr-P01", "P01", "look", "", ())), (), "")
+    assert spoilers([], NOBODY, of_both)[0].startswith("The timing of 1 of 1 session did not pass: P01.")
 
 
 # -- how people's sessions went --------------------------------------------------------------------
