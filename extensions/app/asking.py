@@ -151,7 +151,8 @@ def estimate(asked: Mapping[str, Any], data: Path, lines: Sequence[SessionLine])
         for agent in _agents(asked):
             chats = agent.startswith("chat:")
             settings = dict(setting.split("=", 1) for setting in _settings(asked)) if chats else {}
-            machine = make_machine(agent, 0, said.append, chosen, **({"chat": settings} if settings else {}))
+            values: dict[str, Any] = {"chat": settings} if settings else {}
+            machine = make_machine(agent, 0, said.append, chosen, **values)
             prepare(machine, chosen, Request(), said.append)
     return said
 
