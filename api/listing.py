@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..core.errors import SpanLabError
-from ..paradigms.language.yaml_source import titled
-from ..paradigms.library import card
-from ..paradigms.library import list_paradigms as shipped
+from ..paradigms.language.yaml_source import card, titled
+from ..paradigms.language.yaml_source import list_paradigms as shipped
 from .data import tabled
 from .declared import Result, Words, public, words
 from .options import progress_bar

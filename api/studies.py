@@ -602,7 +602,7 @@ def study_withdraw(
     ...
     spanlab.core.errors.SpanLabError: my_study has no participant 'P01' in data/my_study; see ...
     """
-    from ..paradigms.library import in_library
+    from ..paradigms.language.yaml_source import in_library
     from ..sessions.studies import withdrawal
     from ..sessions.studies.participants import withdraw as remove
     from ..sessions.studies.study import is_study

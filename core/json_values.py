@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable
 from typing import Any, NoReturn, TypeVar, cast
 
@@ -31,6 +32,19 @@ NOTHING = frozenset(
 )
 
 
+#: values in one plain value, counted at any depth; 16 characters of text count as one more
+MAX_VALUES = 50_000
+MAX_TEXT = 10_000
+#: whole numbers fit into 64 bits, as they do in the record
+MAX_WHOLE = 2**63 - 1
+_PLAIN = (type(None), bool)
+_WHOLE = {int}
+
+
+class LimitError(ValueError):
+    """A limit was met that no experiment reaches, or a value is not plain; the message says which."""
+
+
 def as_levels(value: object) -> list[Any]:
     """Several values as a list; one value as a list of it alone."""
     return [*cast("tuple[Any, ...]", value)] if isinstance(value, (list, tuple)) else [value]
@@ -56,6 +70,68 @@ def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
     for key, value in pairs:
         groups.setdefault(key, []).append(value)
     return groups
+
+
+def is_whole(value: Any) -> bool:
+    """Return whether a value is a whole number that the record can hold."""
+    return isinstance(value, int) and not isinstance(value, bool) and -MAX_WHOLE <= value <= MAX_WHOLE
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a number; true and false are none."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def weigh(value: Any) -> int:
+    """Count the values in a plain value (numbers, text, true, false, null, lists, mappings of text
+    to plain values), at any depth.
+
+    Raises
+    ------
+    LimitError
+        when there are too many, a number is too large or no number at all, or the value is not
+        plain.
+    """
+    # Most values are one number or a list of numbers: these are seen to without a walk.
+    kind = type(value)
+    if (
+        (kind is int and -MAX_WHOLE <= value <= MAX_WHOLE)
+        or kind is bool
+        or (kind is float and math.isfinite(value))
+        or value is None
+    ):
+        return 1
+    total, waiting = 0, [value]
+    while waiting:
+        item = waiting.pop()
+        total += 1
+        kind = type(item)
+        if kind is int:
+            if not -MAX_WHOLE <= item <= MAX_WHOLE:
+                raise LimitError("a whole number beyond 64 bits")
+        elif kind is str:
+            if len(item) > MAX_TEXT:
+                raise LimitError(f"text of more than {MAX_TEXT} characters")
+            total += len(item) >> 4
+        elif kind is float:
+            if not math.isfinite(item):
+                raise LimitError("a number that is too large")
+        elif kind is list or kind is tuple:
+            if item and set(map(type, item)) == _WHOLE:
+                total += len(item)
+                if min(item) < -MAX_WHOLE or max(item) > MAX_WHOLE:
+                    raise LimitError("a whole number beyond 64 bits")
+            else:
+                waiting += item
+        elif kind is dict:
+            if not all(type(key) is str for key in item):
+                raise LimitError("the names in a mapping must be text")
+            waiting += item.values()
+        elif kind not in _PLAIN:
+            raise LimitError(f"{'a complex number' if kind is complex else kind.__name__} is not a plain value")
+        if total + len(waiting) > MAX_VALUES:
+            raise LimitError(f"more than {MAX_VALUES} values")
+    return total
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -51,6 +51,11 @@ class Component(StrictModel):
     #: the parameter that a bare value stands for: ``{blank: white}``; empty when there is none
     shorthand: ClassVar[str] = ""
 
+    @classmethod
+    def is_foreign(cls) -> bool:
+        """Return whether it comes from another package, so that what it gives is looked at."""
+        return not cls.__module__.startswith("spanlab.")
+
 
 class Named(Protocol):
     """Any class that is registered by a name; components declare their parameters, too."""

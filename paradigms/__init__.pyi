@@ -11,12 +11,11 @@ from .design import plan_dataset as plan_dataset
 from .design import plan_practice as plan_practice
 from .design import plan_session as plan_session
 from .design import session_design as session_design
-from .given import GivenDrawError as GivenDrawError
 from .identity import MAX_MASTER_SEED as MAX_MASTER_SEED
 from .identity import digest as digest
 from .identity import stream as stream
 from .identity import trial_seed as trial_seed
-from .library import list_paradigms as list_paradigms
+from .language.yaml_source import list_paradigms as list_paradigms
 from .network_view import WORM_TASKS as WORM_TASKS
 from .network_view import NetworkArrays as NetworkArrays
 from .network_view import NetworkView as NetworkView
@@ -24,6 +23,7 @@ from .network_view import network_arrays as network_arrays
 from .paradigm import GENERATORS as GENERATORS
 from .paradigm import Factor as Factor
 from .paradigm import Generator as Generator
+from .paradigm import GivenDrawError as GivenDrawError
 from .paradigm import Paradigm as Paradigm
 from .paradigm import load_paradigm as load_paradigm
 from .paradigm import paradigm_from_data as paradigm_from_data

@@ -11,8 +11,7 @@ from typing import Any
 from ..core.errors import SpanLabError
 from ..core.json_values import grouped
 from .compile import compile_trial
-from .language.limits import MAX_COMBINATIONS
-from .paradigm import GENERATORS, Generator, Paradigm
+from .paradigm import GENERATORS, MAX_COMBINATIONS, Generator, Paradigm
 from .trial import Step, Trial
 
 #: Of each condition, so many trials are compiled: within a condition, they rarely differ in their

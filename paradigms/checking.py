@@ -18,7 +18,7 @@ from .compile import PlannedTrial, compile_trial
 from .design import plan_session, staircase_rule
 from .identity import trial_seed
 from .language.diagnostics import in_order
-from .language.limits import MAX_WORK, work_done
+from .language.expressions import MAX_WORK, work_done
 from .language.schema import SessionDesign
 from .language.yaml_source import YamlPath
 from .network_view import labels_of

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from ..core.errors import ParadigmError, Problem, SpanLabError
+from ..core.json_values import is_whole, weigh
 from ..core.registry import nearest
-from .given import Draws, GivenDrawError, given_draws, is_random
 from .identity import lent_stream, stream_of, trial_id, trial_root
 from .language.diagnostics import listed, show
-from .language.limits import MAX_STEPS, is_whole, start_trial, weigh
-from .language.timeline import StepSpec
-from .paradigm import GENERATORS, Draw, Generator, Paradigm
+from .language.expressions import start_trial
+from .language.timeline import MAX_STEPS, StepSpec
+from .paradigm import GENERATORS, Draw, Draws, Generator, GivenDrawError, Paradigm
 from .trial import Step, Trial
 
 
@@ -50,7 +50,7 @@ def drawn_names(
             f"the generator is {' or '.join(GENERATORS)}; found {show(generator)}{nearest(generator, GENERATORS)}"
         )
     resolved = resolve_levels(paradigm, levels, seed)
-    prescribed = given_draws(paradigm, draws or {})
+    prescribed = paradigm.given(draws or {})
     start_trial()
     env = {"generator": generator, **resolved}
     root = trial_root(paradigm.name, seed, resolved)
@@ -195,7 +195,7 @@ def drawn_values(
     """Return the random draws of a trial, by name. With them and the trial's levels,
     :func:`compile_trial` makes the same steps again."""
     names = drawn_names(paradigm, levels, seed, generator, draws)
-    return {draw.name: names[draw.name] for draw in paradigm.draws if is_random(draw)}
+    return {draw.name: names[draw.name] for draw in paradigm.draws if draw.is_random}
 
 
 def asking_steps(
@@ -257,6 +257,7 @@ def _size(paradigm: Paradigm, key: str, env: Mapping[str, Any], levels: Mapping[
     return value
 
 
+MAX_SESSION_TRIALS = 1_000_000
 #: ms between trials, for people, when a design says nothing (ours)
 DEFAULT_INTERVAL_MS = 1000.0
 

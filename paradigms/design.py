@@ -11,13 +11,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ..core.errors import SpanLabError
-from ..core.json_values import grouped
+from ..core.json_values import grouped, is_number
 from ..core.registry import nearest
 from .balance import balanced, replaced_seed
-from .compile import DEFAULT_INTERVAL_MS, PlannedTrial, resolve_levels
+from .compile import DEFAULT_INTERVAL_MS, MAX_SESSION_TRIALS, PlannedTrial, resolve_levels
 from .identity import stream, trial_seed
 from .language.diagnostics import listed, show
-from .language.limits import MAX_SESSION_TRIALS, is_number
 from .language.schema import Adaptive, DatasetDesign, SessionDesign, Uniform
 from .paradigm import Generator, Paradigm, same_level
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,16 +12,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..core.errors import ParadigmError, Problem, SpanLabError
-from ..core.json_values import as_levels
+from ..core.json_values import LimitError, as_levels, is_whole, weigh
 from ..core.registry import nearest
-from .identity import digest
+from .identity import canonical, digest
 from .language.component_spec import COUNTERS, ComponentSpec, Reader, read_component
 from .language.diagnostics import in_order, listed, show
 from .language.expressions import FUNCTIONS, LITERALS, Template, is_expression, is_name
-from .language.limits import MAX_COMBINATIONS, MAX_DRAWS, is_whole
 from .language.own_files import find_files, recorded_files, with_files, with_table
 from .language.schema import (
     ANSWER,
+    MAX_DRAWS,
     Adaptive,
     DatasetDesign,
     Example,
@@ -32,8 +33,7 @@ from .language.schema import (
     Source,
 )
 from .language.timeline import Node, read_timeline
-from .language.yaml_source import Document, YamlPath, levels_of, titled
-from .library import locate, resolve
+from .language.yaml_source import Document, YamlPath, levels_of, locate, resolve, titled
 from .network_view import NetworkView
 from .samplers import SAMPLERS, Sampler
 from .translation import mistranslated
@@ -41,19 +41,15 @@ from .trial import Trial
 from .triggers import Triggers, misplaced
 
 Generator = Literal["corrected", "published"]
-
-
 GENERATORS: tuple[Generator, ...] = ("corrected", "published")
-
-
+#: draws by name, as plain values
+Draws = Mapping[str, Any]
+#: combinations of the levels of crossed factors
+MAX_COMBINATIONS = 100_000
 #: factors that are columns of the record by themselves
 COLUMN_FACTORS = ("set_size", "list_length", "retention_steps")
-
-
 #: in instructions: whether it is a person who reads them
 FOR_PEOPLE = "for_people"
-
-
 _RESERVED = (*COUNTERS, "generator", FOR_PEOPLE, *FUNCTIONS, *LITERALS)
 
 
@@ -81,6 +77,26 @@ class Draw:
     name: str
     sampler: ComponentSpec[Sampler] | None
     value: Template | None
+
+    @property
+    def is_random(self) -> bool:
+        """True if it needs a stream; expressions, lists and arrangements follow from what was drawn
+        before."""
+        return self.sampler is not None and not self.sampler.cls.arranges
+
+
+class GivenDrawError(SpanLabError):
+    """Raised for a draw that was given and does not fit its paradigm.
+
+    Parameters
+    ----------
+    paradigm, draw : their names
+    why : what was expected and found
+    """
+
+    def __init__(self, paradigm: str, draw: str, why: str) -> None:
+        self.draw, self.why = draw, why
+        super().__init__(f"{paradigm}: the draw '{draw}' that was given: {why}")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -218,6 +234,27 @@ class Paradigm:
                 f"{self.name}: {name} cannot be {show(level)}; its levels are {listed(self.factors[name].levels)}"
             )
         return factor_level
+
+    def given(self, draws: Draws) -> dict[str, Any]:
+        """Draws that somebody else has made, as values of the compiler's own.
+
+        Raises
+        ------
+        SpanLabError
+            for an unknown name, or a value that is not plain.
+        """
+        names = [draw.name for draw in self.draws]
+        copies: dict[str, Any] = {}
+        for name, value in draws.items():
+            if name not in names:
+                hint = f"; there are {listed(names)}" if names else "; it draws nothing"
+                raise SpanLabError(f"{self.name} has no draw '{name}'{nearest(name, names) or hint}")
+            try:
+                weigh(value)
+            except LimitError as error:
+                raise GivenDrawError(self.name, name, str(error)) from None
+            copies[name] = json.loads(canonical(value))
+        return copies
 
 
 def same_level(level: Any, levels: Iterable[Any]) -> Any:

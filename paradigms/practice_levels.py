@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..core.json_values import is_number
 from .compile import PlannedTrial
 from .design import combinations_of
-from .language.limits import is_number
 from .language.schema import SessionDesign
 from .paradigm import Paradigm, same_level
 

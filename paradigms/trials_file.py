@@ -21,11 +21,9 @@ from ..core.atomic_files import whole_file
 from ..core.errors import Problem, SpanLabError
 from ..core.json_values import STRICT_JSON, grouped
 from ..core.registry import StrictModel
-from .compile import PlannedTrial
-from .given import given_draws, is_random
+from .compile import MAX_SESSION_TRIALS, PlannedTrial
 from .identity import stream, trial_seed
 from .language.diagnostics import listed, show, validated
-from .language.limits import MAX_SESSION_TRIALS
 from .paradigm import Generator, Paradigm, load_paradigm
 
 FORMAT, VERSION = "spanlab-trials", 1
@@ -82,8 +80,8 @@ def given_trial(paradigm: Paradigm, name: str, levels: Mapping[str, Any], draws:
     for factor in paradigm.factors:
         if factor not in by_factor:
             raise SpanLabError(f"the level of '{factor}' is missing")
-    plain = given_draws(paradigm, draws)
-    needed = [draw.name for draw in paradigm.draws if is_random(draw)]
+    plain = paradigm.given(draws)
+    needed = [draw.name for draw in paradigm.draws if draw.is_random]
     for draw in needed:
         if draw not in draws:
             raise SpanLabError(f"{paradigm.name}: the draw '{draw}' is missing; a trial has all of {listed(needed)}")

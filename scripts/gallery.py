@@ -22,7 +22,7 @@ from PIL import Image, PngImagePlugin
 
 from spanlab.paradigms import Paradigm, Trial, compile_trial, list_paradigms, load_paradigm
 from spanlab.paradigms.identity import digest
-from spanlab.paradigms.library import path as library_path
+from spanlab.paradigms.language.yaml_source import library_file as library_path
 from spanlab.paradigms.preview.sheet import frames_of, trial_picture
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "images" / "gallery"

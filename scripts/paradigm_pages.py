@@ -18,7 +18,7 @@ import spanlab
 from spanlab.analysis.figure_catalogue import FIGURES
 from spanlab.core import SpanLabError
 from spanlab.paradigms import Paradigm
-from spanlab.paradigms.library import path as library_path
+from spanlab.paradigms.language.yaml_source import library_file as library_path
 from spanlab.stimuli.render import picture
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "paradigm"

@@ -128,7 +128,8 @@ def check_plan(plan: SessionPlan) -> Collection[ResponseKind]:
     ahead = agent.kind.at_window and not (isinstance(agent, WindowAgent) and not agent.compiles_ahead)
     for planned in (*plan.stairs, *(plan.trials if ahead else one_of_each(plan.trials))):
         trial = planned.compile(paradigm, request.generator)
-        probe_trial(trial)
+        if any(kind.is_foreign() for kind in trial.kinds):
+            probe_trial(trial)
         agent.check_trial(
             brief(agent, paradigm, request.language, trial), sum(is_model_step(step.percept) for step in trial.steps)
         )

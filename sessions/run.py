@@ -42,7 +42,7 @@ from ..paradigms import (
 from ..paradigms.compile import one_of_each
 from ..paradigms.identity import canonical
 from ..paradigms.language.own_files import own_hash
-from ..paradigms.library import in_library
+from ..paradigms.language.yaml_source import in_library
 from ..paradigms.practice_levels import practice_levels
 from ..paradigms.responses import ResponseKind
 from .agent_checks import settings_hash, settings_of

@@ -30,7 +30,7 @@ from ..paradigms import (
 from ..paradigms.language.component_spec import filled
 from ..paradigms.language.own_files import KINDS, own_hash
 from ..paradigms.language.schema import SessionDesign
-from ..paradigms.library import in_library
+from ..paradigms.language.yaml_source import in_library
 from ..paradigms.practice_levels import LevelsInUse, levels_in_use
 from ..paradigms.triggers import Triggers, read_triggers
 from ..stimuli.own_files import content_of, remember, suffix_of

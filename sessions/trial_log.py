@@ -49,12 +49,17 @@ def judge(ask: Ask, truth: Truth, response: Response) -> Judged:
         value, outcome = None, "invalid"
     elif outcome != "answered":
         value = None
-    if truth.answer is None or not ask.scored:
-        (unscored,) = checked_scores(ask.kind, [ask.kind.unscored(value)], ask.kind.scored and ask.scored)
-        return Judged(Response(value, response.rt_ms, response.raw, outcome, response.notes), None, (_score(unscored),))
-    scores = tuple(_score(score) for score in checked_scores(ask.kind, ask.kind.score(value, truth.answer), True))
-    verdict: Verdict = "right" if all(score["correct"] for score in scores) else "wrong"
-    if outcome == "omitted":
+    if scored := truth.answer is not None and ask.scored:
+        given = ask.kind.score(value, truth.answer)
+    else:
+        given = [ask.kind.unscored(value)]
+    if ask.kind.is_foreign():
+        checked_scores(ask.kind, given, scored or (ask.kind.scored and ask.scored))
+    scores = tuple(map(_score, given))
+    verdict: Verdict | None = None
+    if scored:
+        verdict = "right" if all(score["correct"] for score in scores) else "wrong"
+    if scored and outcome == "omitted":
         verdict = "missed"
     return Judged(Response(value, response.rt_ms, response.raw, outcome, response.notes), verdict, scores)
 

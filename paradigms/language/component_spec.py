@@ -14,11 +14,11 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from ...core.errors import MAX_PROBLEMS, ParadigmError, Problem
+from ...core.json_values import LimitError
 from ...core.registry import Component, Registry, nearest
 from ...stimuli.own_files import Files
 from .diagnostics import in_order, listed, sentences, show
-from .expressions import BRACED, Environment, ExpressionError, Template
-from .limits import LimitError, spend
+from .expressions import BRACED, Environment, ExpressionError, Template, spend
 from .yaml_source import Document, YamlPath
 
 

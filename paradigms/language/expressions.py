@@ -18,14 +18,15 @@ import inspect
 import math
 import operator
 import re
+import threading
 import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
+from ...core.json_values import MAX_VALUES, LimitError, weigh
 from ...core.registry import nearest
-from .limits import MAX_VALUES, LimitError, spend, weigh
 
 #: so many names are listed where one is unknown
 _MOST_NAMES = 20
@@ -37,8 +38,44 @@ BRACED = re.compile(r"\{(\w+)\}")
 #: of all loops of one list together
 MAX_TURNS = 10_000
 
+#: values that filling in one trial may touch, so that no file can hang the program; the largest
+#: published trials touch a few thousand
+MAX_WORK = 2_000_000
+
 Environment = Mapping[str, Any]
 Value = Callable[[Environment], Any]
+
+
+class _Account(threading.local):
+    left = MAX_WORK
+
+
+_ACCOUNT = _Account()
+
+
+def start_trial() -> None:
+    """A new trial begins: it has all its work before it."""
+    _ACCOUNT.left = MAX_WORK
+
+
+def work_done() -> int:
+    """The number of values that the trial has used so far."""
+    return MAX_WORK - _ACCOUNT.left
+
+
+def spend(work: int) -> None:
+    """Note that so many values are touched.
+
+    Raises
+    ------
+    LimitError
+        when the trial has touched too many.
+    """
+    _ACCOUNT.left -= work
+    if _ACCOUNT.left < 0:
+        raise LimitError(
+            "this takes more work than one trial may cost; are there loops within loops, or very long lists?"
+        )
 
 
 def _there(name: str, names: Iterable[str]) -> str:

@@ -21,9 +21,8 @@ from ...stimuli.image_files import ImageFacts
 from ...stimuli.own_files import FileFacts, name_problem
 from ...stimuli.sound_files import SoundFacts
 from ..identity import digest
-from ..library import MAX_EXTENDS, beside, in_library, locate
 from .expressions import is_expression, is_name, varies
-from .yaml_source import YamlPath, read, scalar
+from .yaml_source import MAX_EXTENDS, YamlPath, beside, in_library, locate, read, scalar
 
 KINDS: tuple[type[FileFacts], ...] = (ImageFacts, SoundFacts)
 #: so many files of a kind may a paradigm have

@@ -20,9 +20,10 @@ from pydantic import (
 from ...core.registry import StrictModel
 from ..network_view import NetworkView
 from ..triggers import Triggers
-from .limits import MAX_DRAWS, MAX_FACTORS
 from .yaml_source import levels_of
 
+#: no experiment has more
+MAX_FACTORS, MAX_DRAWS = 50, 200
 #: what stands for the correct answers in designs
 ANSWER = "answer"
 

@@ -15,6 +15,7 @@ from typing import Any, cast
 import numpy as np
 
 from ...core.errors import ParadigmError
+from ...core.json_values import is_number, is_whole
 from ...core.registry import as_tuple, nearest
 from ...stimuli import STIMULI, Stimulus
 from ...stimuli.kinds.files import ShownSound
@@ -23,9 +24,10 @@ from ..trial import Ask, Display, Percept, Prompt, Reason, Step, Truth, Verdict
 from .component_spec import COUNTERS, ComponentSpec, QuestionText, Reader, read_component
 from .diagnostics import show
 from .expressions import FUNCTIONS, LITERALS, Environment, Template, is_expression, is_name
-from .limits import MAX_DISPLAYS, MAX_STEPS, is_number, is_whole
 from .yaml_source import YamlPath
 
+#: no experiment has more
+MAX_STEPS, MAX_DISPLAYS = 10_000, 100
 STEP_KEYS: dict[str, str] = {
     "phase": "name of the phase, such as present, retention or probe",
     "show": "one display, or several in sequence",

@@ -4,8 +4,8 @@ Only the scalars of the YAML 1.2 core schema are recognised (``no`` is a word, `
 Duplicate keys, tags, merge keys, aliases that explode, deep nesting and very large files are
 refused, each with its line.
 
-What ``extends`` means for the content of two files is here, too: lists of paradigms need both, and
-no validators.
+Where the file of a paradigm lies, and what it ``extends``, is here, too: lists of paradigms need all
+of this, and no validators.
 """
 
 from __future__ import annotations
@@ -14,12 +14,16 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from os.path import exists, isdir, isfile  # unlike those of Path, they take names that no file can have
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from ...core.errors import MAX_PROBLEMS, ParadigmError, Problem, SpanLabError
+from ...core.registry import nearest
+
+_LIBRARY = Path(__file__).parent.parent / "library"
 
 #: keys of a file whose entries are inherited one by one; every other value is replaced as a whole
 MERGED = (
@@ -332,3 +336,106 @@ def read(path: Path, name: str | None = None) -> Document:
     except OSError as error:
         raise SpanLabError(f"cannot read {path}: {error.strerror or error}") from None
     return replace(parse(text, shown), folder=path.parent)
+
+
+#: files that extend one another, at most
+MAX_EXTENDS = 8
+
+
+def list_paradigms() -> list[str]:
+    """The names of all paradigms.
+
+    Examples
+    --------
+    >>> "vsr" in spanlab.list_paradigms()
+    True
+    """
+    return sorted(path.stem for path in _LIBRARY.glob("*.yaml"))
+
+
+def library_file(name: str) -> Path | None:
+    """The file of a paradigm of the library, or None."""
+    return _LIBRARY / f"{name}.yaml" if name in list_paradigms() else None
+
+
+def card(name: str) -> Mapping[str, Any]:
+    """The content of a paradigm's file with ``extends`` followed, unvalidated: for lists, quickly."""
+    data = read(_LIBRARY / f"{name}.yaml").data
+    return inherit(dict(card(data["extends"])), data)[0] if "extends" in data else data
+
+
+def in_library(source: str) -> bool:
+    """Return whether a specification is the name of a paradigm, and not a user's file."""
+    return not any(mark in source for mark in ("/", "\\", "."))
+
+
+def locate(source: str | Path) -> Path:
+    """The file of a paradigm: by its name in the library, or by its path.
+
+    Raises
+    ------
+    SpanLabError
+        when there is none.
+    """
+    text = str(source)
+    if isinstance(source, str) and in_library(source):
+        file = library_file(text)
+        if file is None:
+            names = list_paradigms()
+            begin = [name for name in names if text and name.startswith(text)]
+            hint = (
+                f"; there are {', '.join(begin)}"
+                if len(begin) > 1
+                else nearest(text, begin or names) or "; see spanlab list"
+            )
+            raise SpanLabError(
+                f"there is no paradigm '{text}'{hint} (a file of your own is given by its path, ending in .yaml)"
+            )
+        return file
+    file = Path(text)
+    if isdir(file):
+        raise SpanLabError(f"{text} is a folder; a paradigm is one file, ending in .yaml")
+    if not exists(file):
+        raise SpanLabError(f"{text}: there is no such paradigm file")
+    return file
+
+
+def beside(path: Path, name: str) -> str | Path:
+    """The file that ``extends: name`` refers to in the file at ``path``: a file beside it,
+    or else a paradigm of the library."""
+    return path.parent / name if isfile(path.parent / name) else name
+
+
+def resolve(path: Path, depth: int = 0) -> Document:
+    """The document with ``extends`` followed: the keys of the file itself override those of its
+    base; null removes one.
+
+    Raises
+    ------
+    ParadigmError
+        when a file cannot be read as YAML, or the files extend one another in a circle.
+    """
+    document = read(path)
+    if not isinstance(document.data, dict) or "extends" not in document.data:
+        return document
+    base_name = document.data["extends"]
+    if not isinstance(base_name, str):
+        raise ParadigmError([document.problem(("extends",), f"expected the name of a paradigm; found {base_name!r}")])
+    if depth >= MAX_EXTENDS:
+        raise ParadigmError([document.problem(("extends",), "paradigms extend one another in a circle, or too deeply")])
+    try:
+        base = resolve(locate(beside(path, base_name)), depth + 1)
+    except ParadigmError:
+        raise
+    except SpanLabError as error:
+        raise ParadigmError([document.problem(("extends",), str(error))]) from None
+    merged, overridden = inherit(base.data if isinstance(base.data, dict) else {}, document.data)
+
+    def is_own(path: YamlPath) -> bool:
+        return any(path[:n] in overridden for n in range(1, len(path) + 1))
+
+    lines = {path: line for path, line in base.lines.items() if not is_own(path)} | {
+        path: line for path, line in document.lines.items() if is_own(path)
+    }
+    lines[()] = document.where(())
+    return Document(merged, lines, document.name, document.folder)

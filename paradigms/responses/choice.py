@@ -19,7 +19,7 @@ from ...core.locale import sentence
 from ...core.registry import Places, Words
 from .base import RESPONSES, Answer, ItemScore, ResponseKind, Surface
 from .keys import AnswerKeys, key_label, own_key
-from .regions import WHOLE_CANVAS, Area, Region, layout_rows, row_regions
+from .regions import WHOLE_CANVAS, Area, Region, row_regions
 from .wording import DASH_END, HEAD_END, alike, dashed, negated, undressed
 
 #: So many characters may stand around a label that makes a whole reply, or its head.
@@ -157,6 +157,16 @@ _ALSO = {"minus": "num_subtract", "plus": "num_add"}
 _KEYPAD_3X3 = ("num_7", "num_8", "num_9", "num_4", "num_5", "num_6", "num_1", "num_2", "num_3")
 
 Options = int | tuple[str | None, ...]
+_LAYOUT = re.compile(r"(\d{1,2})x(\d{1,2})|\d{1,2}(?:\+\d{1,2})+")
+
+
+def layout_rows(layout: str) -> tuple[int, ...]:
+    """The number of places in each row of a layout such as 3x3 (columns x rows) or 3+3+2; empty
+    where it is neither."""
+    match = _LAYOUT.fullmatch(layout)
+    if match is None:
+        return ()
+    return (int(match[1]),) * int(match[2]) if match[1] else tuple(map(int, layout.split("+")))
 
 
 @lru_cache(maxsize=1024)

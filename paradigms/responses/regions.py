@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -47,18 +46,6 @@ class Region:
     y0: float
     x1: float
     y1: float
-
-
-_LAYOUT = re.compile(r"(\d{1,2})x(\d{1,2})|\d{1,2}(?:\+\d{1,2})+")
-
-
-def layout_rows(layout: str) -> tuple[int, ...]:
-    """The number of places in each row of a layout such as 3x3 (columns x rows) or 3+3+2; empty
-    where it is neither."""
-    match = _LAYOUT.fullmatch(layout)
-    if match is None:
-        return ()
-    return (int(match[1]),) * int(match[2]) if match[1] else tuple(map(int, layout.split("+")))
 
 
 def row_regions(

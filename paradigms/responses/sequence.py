@@ -15,8 +15,9 @@ from pydantic import Field, model_validator
 from ...core.locale import sentence
 from ...core.registry import Ints, Words
 from .base import RESPONSES, Answer, ItemScore, Ordered, ResponseKind, Surface
+from .choice import layout_rows
 from .keys import is_key, own_key
-from .regions import Area, Areas, Region, layout_rows, row_regions
+from .regions import Area, Areas, Region, row_regions
 from .wording import read_symbols
 
 

@@ -7,11 +7,13 @@ SAMPLERS.declare(
     __name__,
     {
         "change": ("change_arrays",),
-        "lists": ("permutation", "one_of", "several", "place", "uniform", "normal", "weighted"),
+        "lists": (
+            *("permutation", "one_of", "several", "place", "uniform", "normal", "weighted"),
+            *("matrix_patterns", "pattern_distractors"),
+        ),
         "integration": ("integration_figure",),
         "nback": ("nback_block", "letter_noise", "cell_noise"),
         "nouns": ("nouns", "noun_numbers"),
-        "patterns": ("matrix_patterns", "pattern_distractors"),
         "span": ("span_items", "span_distractors", "coordination_figure"),
         "updating": ("marker_walk", "marker_odds", "box_areas", "task_sequence"),
     },

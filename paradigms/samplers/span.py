@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from ...stimuli.directions import STEPS
 from ..language.diagnostics import listed, show
 from .base import SAMPLERS, Sampler
-from .patterns import MatrixPatterns, PatternDistractors
+from .lists import MatrixPatterns, PatternDistractors
 
 _OPTIONS = 8
 # Patterns of the benchmark: eight of sixteen cells are filled, and a distractor differs from its

@@ -28,8 +28,7 @@ from ...core.errors import ParadigmError, Problem, SpanLabError
 from ...core.json_values import as_levels, as_object
 from ...paradigms.identity import canonical, digest
 from ...paradigms.language.diagnostics import in_order, validated
-from ...paradigms.language.yaml_source import Document, YamlPath, read
-from ...paradigms.library import in_library
+from ...paradigms.language.yaml_source import Document, YamlPath, in_library, read
 from ..agent_checks import settings_of
 from ..record.reader import failed_trials, find_sessions, finished_trials, is_practice, read_events, read_session
 from ..request import ChosenTrials, choose_trials

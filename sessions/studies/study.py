@@ -18,8 +18,7 @@ from ...core.registry import nearest
 from ...paradigms import Paradigm, PlannedTrial, load_paradigm, plan_session, session_design
 from ...paradigms.identity import digest
 from ...paradigms.language.diagnostics import in_order, listed, show, validated
-from ...paradigms.language.yaml_source import Document, YamlPath, read
-from ...paradigms.library import in_library
+from ...paradigms.language.yaml_source import Document, YamlPath, in_library, read
 from ...paradigms.translation import illegible
 from ...stimuli.render.palette import PaletteName
 from ..key_mapping import KeySetting, key_request

@@ -18,7 +18,7 @@ from spanlab.api.data import table_lines
 from spanlab.api.listing import catalogue, compact, factors
 from spanlab.api.options import progress_bar
 from spanlab.paradigms import Paradigm, list_paradigms, load_paradigm
-from spanlab.paradigms.library import card
+from spanlab.paradigms.language.yaml_source import card
 
 PARADIGMS = {name: load_paradigm(name) for name in list_paradigms()}
 

@@ -16,9 +16,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from spanlab.core.json_values import weigh
 from spanlab.paradigms import SAMPLERS, Sampler
 from spanlab.paradigms.identity import lent_stream, stream
-from spanlab.paradigms.language.limits import weigh
 from spanlab.stimuli.directions import STEPS
 
 SCALARS = st.one_of(st.integers(-99, 99), st.text(max_size=4), st.booleans(), st.none())

@@ -12,8 +12,8 @@ from command_line import Run
 from paradigm_texts import load, text
 
 from spanlab.paradigms import list_paradigms, load_paradigm
+from spanlab.paradigms.language.yaml_source import library_file as library_path
 from spanlab.paradigms.language.yaml_source import read
-from spanlab.paradigms.library import path as library_path
 from spanlab.paradigms.preview.timetable import TableRow, timetable
 
 PUBLISHED = Path(__file__).resolve().parents[2] / "analysis" / "published" / "worm_table_a2.csv"
@@ -105,7 +105,7 @@ def test_random_factors_and_sequences_and_all_durations_are_in_the_table(tmp_pat
 def test_the_command_prints_the_table(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     some = ["sfr", "sts", "vir"]
     for place in (
-        "spanlab.paradigms.library.list_paradigms",
+        "spanlab.paradigms.language.yaml_source.list_paradigms",
         "spanlab.paradigms.list_paradigms",
     ):  # where it is, and the door, which keeps what it gave
         monkeypatch.setattr(place, lambda: some)

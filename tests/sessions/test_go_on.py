@@ -28,7 +28,8 @@ from spanlab.agents.chat.settings import PREAMBLES, ChatSettings
 from spanlab.agents.human import WindowOptions
 from spanlab.agents.oracles import Chance, ChanceEpisode
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms import Percept, library, load_paradigm
+from spanlab.paradigms import Percept, load_paradigm
+from spanlab.paradigms.language import yaml_source
 from spanlab.paradigms.responses.cells import Cells
 from spanlab.paradigms.responses.choice import Choice
 from spanlab.sessions import Runner, Session, complete, read_session, reopen
@@ -64,7 +65,7 @@ def changed_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable
     another version."""
 
     def change(name: str) -> None:
-        text = library.path(name)
+        text = yaml_source.library_file(name)
         assert text is not None
         data = yaml.safe_load(Path(str(text)).read_text(encoding="utf-8"))
         data["version"] += 1
@@ -74,8 +75,8 @@ def changed_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable
         changed = tmp_path / "library" / f"{name}.yaml"
         changed.parent.mkdir()
         changed.write_text(yaml.safe_dump(data, sort_keys=False), encoding="utf-8")
-        found = library.path
-        monkeypatch.setattr(library, "path", lambda other: changed if other == name else found(other))
+        found = yaml_source.library_file
+        monkeypatch.setattr(yaml_source, "library_file", lambda other: changed if other == name else found(other))
         assert load_paradigm(name).version == data["version"]
 
     return change

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from spanlab.paradigms.language import is_whole, listed, show
+from spanlab.paradigms.language import listed, show
 
 T = TypeVar("T")
 
@@ -68,7 +68,7 @@ class Fields:
 
     def whole(self, *keys: str) -> int:
         """A whole number."""
-        return self._checked(keys, is_whole, "a whole number")
+        return self._checked(keys, lambda value: type(value) is int, "a whole number")
 
     def wholes(self, key: str, length: int | None = None) -> list[int]:
         """A list of whole numbers."""
@@ -119,7 +119,7 @@ def members(value: Any, length: int | None, path: str) -> list[Any]:
 def wholes(value: Any, length: int | None, path: str) -> list[int]:
     """A value as a list of so many whole numbers."""
     for n, member in enumerate(members(value, length, path)):
-        if not is_whole(member):
+        if type(member) is not int:
             raise MalformedError(f"{path} > {n}", f"expected a whole number; found {show(member)}")
     return value
 

@@ -8,7 +8,7 @@ from typing import Any
 from sampling import many
 
 from spanlab.paradigms import Generator
-from spanlab.paradigms.library import list_paradigms
+from spanlab.paradigms.language.yaml_source import list_paradigms
 
 CONSONANTS = "bcdfghjklnpqrstvwxyz"
 MARKS = "#$%&*@^~"

@@ -13,8 +13,17 @@ from effort import at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spanlab.paradigms.language.expressions import FUNCTIONS, Expression, ExpressionError, is_name
-from spanlab.paradigms.language.limits import MAX_WORK, LimitError, spend, start_trial, weigh, work_done
+from spanlab.core.json_values import LimitError, weigh
+from spanlab.paradigms.language.expressions import (
+    FUNCTIONS,
+    MAX_WORK,
+    Expression,
+    ExpressionError,
+    is_name,
+    spend,
+    start_trial,
+    work_done,
+)
 
 ITEMS = [{"symbol": "b", "label": "m"}, {"symbol": "c", "label": "-"}]
 ENVIRONMENT: dict[str, Any] = {

@@ -34,8 +34,8 @@ from spanlab.paradigms import (
 )
 from spanlab.paradigms.checking import check_paradigm
 from spanlab.paradigms.language.schema import DatasetDesign
+from spanlab.paradigms.language.yaml_source import library_file as library_path
 from spanlab.paradigms.language.yaml_source import parse
-from spanlab.paradigms.library import path as library_path
 
 #: loading and compiling are a fraction of a million additions; a hostile file may cost as much as
 #: some hundred millions
