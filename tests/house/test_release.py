@@ -118,6 +118,46 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {"wheel": next(out.glob("*.whl")), "sdist": next(out.glob("*.tar.gz"))}
 
 
+#: operating systems, as uv names them
+SYSTEMS = ("windows", "aarch64-apple-darwin", "x86_64-manylinux_2_28", "aarch64-manylinux_2_28")
+
+
+def resolves(system: str, version: str, *extras: str, built_here: str = "") -> bool:
+    """Whether all dependencies have wheels for a system and a Python; one of them may be built."""
+    lines = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "pip_settings.py"], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    end = lines.index("--")
+    # what is pinned here is pinned for this system
+    where = [one for one in lines[end + 1 :] if one != "--constraints" and not one.endswith("constraints.txt")]
+    command = [uv(), "pip", "compile", "-q", "--python-platform", system, "--python-version", version]
+    command += ["--only-binary", ":all:", *(["--no-binary", built_here] if built_here else [])]
+    command += [part for extra in extras for part in ("--extra", extra)]
+    variables = {"UV_NATIVE_TLS": "true", **dict(line.split("=", 1) for line in lines[:end])}
+    done = subprocess.run(
+        [*command, *where, ROOT / "pyproject.toml"], env={**os.environ, **variables}, capture_output=True, text=True
+    )
+    assert done.returncode == 0 or "no usable wheels" in done.stderr, done.stderr[-2000:]
+    return done.returncode == 0
+
+
+@pytest.mark.parametrize("version", ["3.11", "3.13"])
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_every_dependency_has_a_wheel(system: str, version: str) -> None:
+    """Nothing has to be compiled, on systems that are not here either."""
+    assert resolves(system, version, "networks", "chat")
+
+
+def test_where_the_window_can_be_installed() -> None:
+    """As docs/packaging.md says: esprima is pure Python without a wheel; pywinhook has wheels for
+    Python 3.11 alone, and psychtoolbox for Linux on Intel."""
+    assert resolves("windows", "3.11", "lab", built_here="esprima")
+    assert resolves("aarch64-apple-darwin", "3.13", "lab", built_here="esprima")
+    assert resolves("x86_64-manylinux_2_28", "3.13", "lab", built_here="esprima")
+    assert not resolves("windows", "3.12", "lab", built_here="esprima")
+    assert not resolves("aarch64-manylinux_2_28", "3.12", "lab", built_here="esprima")
+
+
 @pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
 def test_the_wheel_alone_replays_analyses_and_reports(
     built: dict[str, Path], environment: Path, tmp_path: Path, version: str
