@@ -19,8 +19,7 @@ __getattr__, __dir__, __all__ = with_others(door("spanlab", __file__), "spanlab.
 
 
 def _draw_in_notebooks() -> None:
-    """Have IPython, where it runs, draw results: a trial at the end of a cell is drawn as its
-    timeline, and a session as its first curve."""
+    """Have IPython, where it runs, draw a trial at the end of a cell as its timeline."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if shell is not None:
 
@@ -33,15 +32,7 @@ def _draw_in_notebooks() -> None:
             trial_picture(trial).save(file, format="PNG")
             return file.getvalue()
 
-        def session(result: Any) -> str:
-            from spanlab.api.python import session_page
-
-            return session_page(result)
-
         shell.display_formatter.formatters["image/png"].for_type_by_name("spanlab.paradigms.trial", "Trial", timeline)
-        shell.display_formatter.formatters["text/html"].for_type_by_name(
-            "spanlab.sessions.result", "SessionResult", session
-        )
 
 
 _draw_in_notebooks()

@@ -3,17 +3,19 @@ from .api.analysing import figure as figure
 from .api.analysing import scores as scores
 from .api.checking import check as check
 from .api.choices import score_choices as score_choices
+from .api.demonstration import demo as demo
 from .api.exchange import export as export
 from .api.exchange import import_data as import_data
 from .api.listing import catalogue as catalogue
+from .api.machines import SessionResult as SessionResult
 from .api.machines import replay as replay
-from .api.machines import resume as resume
+from .api.people import resume as resume
 from .api.people import run as run
 from .api.python import inspect_task as inspect_task
+from .api.python import read_responses as read_responses
 from .api.python import render as render
 from .api.screens import display as display
 from .api.screens import timing as timing
-from .api.starting import demo as demo
 from .api.starting import new as new
 from .api.starting import show as show
 from .api.statistics import stats as stats
@@ -29,8 +31,6 @@ __version__: str
 from .paradigms import compile_trial as compile_trial
 from .paradigms import list_paradigms as list_paradigms
 from .paradigms import load_paradigm as load_paradigm
-from .sessions.result import SessionResult as SessionResult
-from .sessions.result import read_responses as read_responses
 
 __all__: list[str]
 

@@ -1,4 +1,4 @@
-"""One figure, the human-model scores, or the whole report, from any data."""
+"""One figure, the human-model scores, or the whole report, from any data; and how data are read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 from typing_extensions import Unpack
@@ -16,24 +16,129 @@ from typing_extensions import Unpack
 from ..core.atomic_files import written_in
 from ..core.errors import SpanLabError
 from ..core.table_cells import csv_text
-from .data import (
-    DATA_HELP,
-    DataArgument,
-    MarginOption,
-    Reading,
-    cautions,
-    frame_lines,
-    loaded,
-    note_lines,
-    read_rules,
-    tabled,
-)
-from .declared import PathLike, Paths, Result, Words, part, paths, public, words
+from .options import PathLike, Paths, Result, Words, frame_lines, note_lines, part, paths, public, tabled, words
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..analysis.data.exclusions import Rule
+    from ..analysis.data.loading import Data
     from ..analysis.figures.figure import DrawnFigure
+
+DATA_HELP = "sessions, folders full of sessions, or tables (.csv, .tsv, .xlsx, .json, .parquet ...)"
+DataArgument = Annotated[Paths, typer.Argument(help=DATA_HELP, metavar="DATA...", show_default=False)]
+MarginOption = Annotated[
+    Words,
+    typer.Option(
+        "--margin",
+        help=(
+            "a difference up to this counts as none (two one-sided tests): 5points (percentage points), 0.3d' or 20ms;"
+            " may be repeated; no verdict without it"
+        ),
+        metavar="MARGIN",
+        show_default=False,
+    ),
+]
+ExcludeOption = Annotated[
+    PathLike | None,
+    typer.Option(
+        "--exclude",
+        help=(
+            "leave out answers, trials, sessions or participants by the rules in this file, or by a preset:"
+            " complex_span_85, attention or timing"
+        ),
+        metavar="RULES.yaml",
+    ),
+]
+RecipeOption = Annotated[
+    Words,
+    typer.Option(
+        "--recipe",
+        help=(
+            "what the columns of your own tables mean: a file (spanlab import table FILE --suggest writes one), or"
+            " YOURS=OURS,..., such as subject=participant,accuracy=correct; OURS:VALUE where a column is missing"
+        ),
+        metavar="RECIPE",
+        show_default=False,
+    ),
+]
+PracticeOption = Annotated[bool, typer.Option("--practice", help="include practice trials")]
+PilotOption = Annotated[bool, typer.Option("--pilot", help="include pilot sessions")]
+AcceptUnreadOption = Annotated[
+    bool,
+    typer.Option(
+        "--accept-unread",
+        help="also test and compare sessions and cells in which more than 20% of the replies could not be read",
+    ),
+]
+
+
+class Reading(TypedDict, total=False):
+    """How answers are read."""
+
+    exclude: ExcludeOption
+    recipe: RecipeOption
+    practice: PracticeOption
+    pilot: PilotOption
+    accept_unread: AcceptUnreadOption
+
+
+def loaded(data: Paths, *, people: PathLike | None = None, **reading: Unpack[Reading]) -> Data:
+    """Answers as these options want them.
+
+    Raises
+    ------
+    SpanLabError
+        when nothing can be read, or a rule cannot be applied.
+    """
+    from ..analysis.data.loading import load
+    from ..exchange.recipes import read_recipe
+
+    return load(
+        paths(data),
+        rules=read_rules(reading.get("exclude")),
+        recipe=read_recipe(reading.get("recipe")),
+        include_practice=reading.get("practice", False),
+        include_pilot=reading.get("pilot", False),
+        accept_unread=reading.get("accept_unread", False),
+        people=None if people is None else Path(people),
+    )
+
+
+def read_rules(file: PathLike | None) -> tuple[Rule, ...]:
+    """The rules of a file, or a preset of that name (``complex_span_85``, ``attention``,
+    ``timing``); none where no file is named.
+
+    Raises
+    ------
+    SpanLabError
+        when the file cannot be read, with everything that is wrong with it.
+    """
+    from ..analysis.data.exclusions import PRESETS, RulesFile
+    from ..core.errors import ParadigmError
+    from ..paradigms.language.diagnostics import in_order, validated
+    from ..paradigms.language.yaml_source import read
+
+    if file is None:
+        return ()
+    if str(file) in PRESETS:
+        return PRESETS[str(file)]
+    document = read(Path(file))
+    rules, problems = validated(RulesFile, document.data)
+    if problems or not isinstance(rules, RulesFile):
+        raise ParadigmError(in_order(document.problem(path, message) for path, message in problems))
+    return tuple(
+        rule if rule.table is None else rule.model_copy(update={"table": Path(file).parent / rule.table})
+        for rule in rules.exclude
+    )
+
+
+def cautions(data: Data) -> list[str]:
+    """What looks like a mistake in the data, and whose replies could not be read."""
+    from ..analysis.data.unread import unread_notes, withheld_notes
+
+    return [f"NOTE {text}" for text in (*data.cautions, *unread_notes(data.scored), *withheld_notes(data.scored))]
+
 
 #: The figure that --along and --value are about.
 _ANY_COLUMN = "conditions"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..core.errors import SpanLabError
-from .declared import Paths, Result, paths, public
+from .options import Paths, Result, paths, public
 
 if TYPE_CHECKING:
     from ..paradigms import Paradigm, Trial

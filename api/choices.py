@@ -12,9 +12,8 @@ import typer
 from typing_extensions import Unpack
 
 from ..core.errors import SpanLabError
-from .declared import PathLike, Paths, Result, Words, paths, public, words
-from .machines import prices_of
-from .options import Settings, Treatment, care_given, watcher
+from .machines import care_given, prices_of
+from .options import PathLike, Paths, Result, Settings, Treatment, Words, paths, public, watcher, words
 
 if TYPE_CHECKING:
     from ..analysis.model_vs_human.choice_bits import ChoiceBits

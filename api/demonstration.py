@@ -9,18 +9,18 @@ from contextlib import ExitStack, contextmanager
 from html import escape
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from ..agents.observers import make_observer
+import typer
+
 from ..core.agent_kinds import NETWORK, PARTICIPANT
 from ..core.atomic_files import make_folder, write_whole
 from ..core.doors import entry_points_of
 from ..core.errors import SpanLabError
 from ..core.extras import how_to_install, installed, need
-from ..sessions import plan_trials
 from .analysing import compare, figure
-from .machines import Taken, replay
-from .options import one_trial
+from .machines import SessionResult, replay
+from .options import PathLike, one_trial, public
 from .people import run
 
 SEED = 7
@@ -44,28 +44,28 @@ MACHINES: dict[str, tuple[dict[str, list[Any]], int]] = {
 }
 
 
-def run_demo(output: Path, me: bool = False, browser: bool = False) -> Path:
-    """A participant's session of visual serial recall; the same trials for machines; two more
-    paradigms for machines; the report.
+@public
+def demo(
+    me: Annotated[bool, typer.Option("--me", help="you are the participant (needs a screen)")] = False,
+    browser: Annotated[
+        bool, typer.Option("--browser", help="the simulated participant uses a page in Chromium, not a PsychoPy window")
+    ] = False,
+    output: Annotated[
+        PathLike, typer.Option("-o", "--output", help="folder for sessions and report", metavar="DIR")
+    ] = "demo",
+) -> None:
+    """Show everything in a few minutes: a participant, a scripted chat server, a network and
+    simulated observers take the same trials; then the report.
 
-    Whoever needs a package that is not installed is left out, and a line says so.
+    Examples
+    --------
+    It takes minutes, and needs nothing that is not installed:
 
-    Parameters
-    ----------
-    output : folder for sessions and report; a fresh one beside it when it is taken
-    me : whether somebody sits at the screen
-    browser : whether the simulated participant sits at a page in Chromium, instead of the PsychoPy
-        window
-
-    Returns
-    -------
-    the report's ``report.html``
-
-    Raises
-    ------
-    SpanLabError
-        when a part that is needed is missing; the message says what to do.
+    >>> spanlab.demo(output="demo")  # doctest: +SKIP
     """
+    from ..agents.observers import make_observer
+    from ..sessions import plan_trials
+
     began = time.monotonic()
     if me and browser:
         raise SpanLabError(
@@ -76,7 +76,8 @@ def run_demo(output: Path, me: bool = False, browser: bool = False) -> Path:
         need("lab", "psychopy", "a window for participants")
     at_page = _at_page() if browser else None
     parts = _parts()
-    free = (output.with_name(f"{output.name}-{n}") if n > 1 else output for n in range(1, 1000))
+    asked = Path(output)
+    free = (asked.with_name(f"{asked.name}-{n}") if n > 1 else asked for n in range(1, 1000))
     output = next(folder for folder in free if not folder.exists())
     make_folder(output, f"to {output}", "choose another folder with -o")
     data, like = output / "data", None
@@ -107,7 +108,6 @@ def run_demo(output: Path, me: bool = False, browser: bool = False) -> Path:
         f"\ndone in {time.monotonic() - began:.0f} s. Open {first.resolve()} in a browser; the whole report is"
         f" {report.resolve()}"
     )
-    return report
 
 
 def _silent(sentence: str) -> None:
@@ -199,7 +199,7 @@ def first_page(data: Path, report: Path) -> Path:
     the whole report."""
     from ..sessions import find_sessions
 
-    taken = [Taken(folder) for folder in find_sessions([data])]
+    taken = [SessionResult(folder) for folder in find_sessions([data])]
     # networks and people: others are simulated or scripted
     real = [one for one in taken if one.info["agent_kind"] in (NETWORK.name, PARTICIPANT.name)]
     findings = _findings(data)
@@ -241,7 +241,7 @@ def _findings(data: Path) -> dict[str, str]:
     }
 
 
-def _drawn(name: str, paradigm: str, sessions: Sequence[Taken], widths_mm: Mapping[str, float]) -> str:
+def _drawn(name: str, paradigm: str, sessions: Sequence[SessionResult], widths_mm: Mapping[str, float]) -> str:
     """A figure as SVG for each kind of screen, so wide that its letters keep their size on the
     page; empty where these sessions do not have it."""
     from ..analysis.figures.charts import Sheet, draw, held

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typing_extensions import Doc
 
 from ..core.errors import SpanLabError
-from .declared import PathLike, Paths, Result, paths, public
+from .options import PathLike, Paths, Result, paths, public
+
+if TYPE_CHECKING:
+    from ..exchange import Format
 
 FormatName = Annotated[str, Doc("name of the format; spanlab list --formats names them")]
 FormatOptions = Annotated[Any, Doc("of the format, as its command has them")]
@@ -91,3 +95,16 @@ def _exchanged(
         format_.write([str(one) for one in places], place or Path(), chosen, report)
     found.files = [] if place is None else [place]
     return found
+
+
+def all_formats() -> Iterator[Format[Any, Any]]:
+    """Every format; a package that cannot be loaded hinders no other."""
+    from ..exchange.registry import FORMATS
+
+    try:
+        names = list(FORMATS)
+    except SpanLabError as error:
+        print(f"NOTE {error}", file=sys.stderr)
+        names = FORMATS.loaded()
+    for name in names:
+        yield FORMATS.get(name)()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,12 +11,10 @@ import typer
 from ..core.errors import SpanLabError
 from ..paradigms.language.yaml_source import card, titled
 from ..paradigms.language.yaml_source import list_paradigms as shipped
-from .data import tabled
-from .declared import Result, Words, public, words
-from .options import progress_bar
+from .exchange import all_formats
+from .options import Result, Words, progress_bar, public, tabled, words
 
 if TYPE_CHECKING:
-    from ..exchange import Format
     from ..paradigms import Paradigm
     from ..paradigms.chance import ChanceRow
 
@@ -256,19 +253,6 @@ def _formats() -> Result:
         if side is not None
     ]
     return tabled("formats", ("format", "command", "of", "what it does"), rows)
-
-
-def all_formats() -> Iterator[Format[Any, Any]]:
-    """Every format; a package that cannot be loaded hinders no other."""
-    from ..exchange.registry import FORMATS
-
-    try:
-        names = list(FORMATS)
-    except SpanLabError as error:
-        print(f"NOTE {error}", file=sys.stderr)
-        names = FORMATS.loaded()
-    for name in names:
-        yield FORMATS.get(name)()
 
 
 def _parts(names: Sequence[str]) -> Result:

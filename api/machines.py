@@ -1,12 +1,14 @@
-"""Sessions with machines, and sessions that go on."""
+"""Sessions with machines: one by one, or a set of them from a file."""
 
 from __future__ import annotations
 
+import csv
 import functools
-import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from html import escape
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -17,33 +19,35 @@ from typing_extensions import Doc, TypeIs, Unpack, override
 from ..core.agent_kinds import PARTICIPANT, kind_named
 from ..core.errors import SpanLabError
 from ..core.worker_pool import open_pool
-from ..sessions.result import SessionResult
-from .declared import PathLike, Words, public
 from .options import (
     DataOption,
     DesignOption,
     GeneratorOption,
     LevelsOption,
+    PathLike,
+    Result,
     Settings,
     Sharing,
     Treatment,
     TrialsOption,
-    TriggersOption,
+    Words,
     as_lists,
-    care_given,
     in_words,
     leave_out,
     parse_generator,
     parse_prices,
-    result_in_words,
+    public,
+    table_lines,
     watcher,
 )
+from .python import read_responses
 
 if TYPE_CHECKING:
     import pandas as pd
     import torch
 
     from ..agents.base import Agent
+    from ..sessions.evaluations.evaluation_set import SetProgress
     from ..sessions.request import ChosenTrials
     from ..sessions.run import Prepared
     from ..sessions.session import Session as OpenSession
@@ -53,6 +57,8 @@ if TYPE_CHECKING:
 else:
     Taker, Takers = str, Words
 
+#: Figures of a session in a notebook: the first that its answers give is drawn.
+_FIRST_FIGURES = ("serial_position", "set_size", "nback_dprime", "error_distribution", "load")
 #: options of sessions, with the option of agents that they belong to
 _OPTIONS_OF_AGENTS = {
     "chat": "chat",
@@ -74,18 +80,51 @@ _OPTIONS_OF_AGENTS = {
 }
 
 
-@dataclass(frozen=True, repr=False)
-class Taken(SessionResult):
-    """A session that is over, as it is told.
+@dataclass(frozen=True)
+class SessionResult:
+    """A session that is over, as it is told; a notebook shows its first curve.
 
     Parameters
     ----------
+    folder : of its record
+    span : what an adaptive session has come to; None for others
     others : sessions of the other agents that took the same trials
     told : what is said in place of where its record is
+
+    Examples
+    --------
+    >>> result = spanlab.replay("smu", agent="ideal", trials=4)
+    >>> result.accuracy
+    1.0
     """
 
-    others: tuple[Taken, ...] = field(default=(), compare=False)
+    folder: Path
+    span: Mapping[str, Any] | None = field(default=None, compare=False)
+    others: tuple[SessionResult, ...] = field(default=(), compare=False)
     told: tuple[str, ...] = field(default=(), compare=False)
+
+    @functools.cached_property
+    def info(self) -> Mapping[str, Any]:
+        """The content of ``session.json``."""
+        from ..sessions.record.reader import read_session
+
+        return read_session(self.folder)
+
+    @functools.cached_property
+    def responses(self) -> pd.DataFrame:
+        """One row for each scored item (:func:`read_responses`)."""
+        return read_responses(self.folder)
+
+    @property
+    def accuracy(self) -> float:
+        """The share of scored items that were right, without practice; NaN where nothing was
+        scored."""
+        rows = self.responses
+        return float(rows.loc[~rows["practice"].astype(bool), "correct"].astype("Float64").mean())
+
+    @override
+    def __repr__(self) -> str:
+        return f"SessionResult({str(self.folder)!r}: {self.info['agent']}, {self.info['paradigm']})"
 
     @functools.cached_property
     def summary(self) -> list[str]:
@@ -109,6 +148,22 @@ class Taken(SessionResult):
         span = [describe_span(self.span)] if self.span is not None else []
         return "\n".join([*(self.told or (*span, str(self.folder))), *map(str, self.others)])
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: who answered what, how many answers were right, and the first curve."""
+        from .analysing import figure
+
+        real = self.responses[~self.responses["practice"].astype(bool)]
+        told = f"{real['trial'].nunique():,} trials, {len(real):,} answers"
+        told += f", {100 * self.accuracy:.1f} % right" if self.accuracy == self.accuracy else ""
+        head = (
+            f"<p><b>{escape(str(self.info['agent']))}</b>: {escape(str(self.info['paradigm_title']))} ({told})."
+            f" <code>{escape(str(self.folder))}</code></p>"
+        )
+        for name in _FIRST_FIGURES:
+            with suppress(SpanLabError):
+                return head + figure(name, self.folder).drawing._repr_svg_()
+        return head
+
     def to_frame(self) -> pd.DataFrame:
         """One row for each scored item."""
         return self.responses
@@ -123,6 +178,35 @@ class Taken(SessionResult):
             "span": self.span,
             "others": [other.to_dict() for other in self.others],
         }
+
+
+def result_in_words(folder: Path, info: Mapping[str, Any]) -> str:
+    """Say how many answers of a session were right, read from its table without the packages of the
+    analysis; empty where nothing was scored.
+
+    Practice does not count, and neither do answers for which there is nothing right, such as
+    ratings and intrusions.
+    """
+    table = folder / "responses.csv"
+    if not table.exists():  # large sessions have parts
+        return ""
+    with table.open(encoding="utf-8", newline="") as file:
+        rows = [
+            row
+            for row in csv.DictReader(file)
+            if row["practice"] != "true" and row["correct"] and row["correct_answer"]
+        ]
+    if not rows:
+        return ""
+    right, chance = (
+        sum(row["correct"] == "true" for row in rows),
+        [float(row["chance"]) for row in rows if row["chance"]],
+    )
+    level = f"; chance {sum(chance) / len(chance):.0%}" if chance else ""
+    return (
+        f"{info['agent']}, {info['paradigm']}: {right:,} of {len(rows):,} answers right"
+        f" ({right / len(rows):.0%}{level})"
+    )
 
 
 class GivenInPython(Treatment, total=False):
@@ -215,7 +299,7 @@ def replay(
         typer.Option("--states", help="keep the hidden states of networks, too"),
     ] = False,
     **options: Unpack[ReplayOptions],
-) -> Taken:
+) -> SessionResult:
     """Give the same trials, step by step, to one or several machines; each gets its own session.
 
     Raises
@@ -236,9 +320,7 @@ def replay(
         of_set |= {"trials_from": trials_from, "fresh": fresh, "design": design}
         of_set |= {"generator": generator, "pilot": pilot, "states": states}
         leave_out({**of_set, **options, "set_file": None, "say": None}, "the set file already says this")
-        from .set_files import run_set
-
-        return cast("Taken", run_set(Path(set_file), Path(data), status))
+        return cast("SessionResult", run_set(Path(set_file), Path(data), status))
     if status:
         raise SpanLabError("is for set files: give --set-file FILE", option="status")
     from ..agents.registry import options_of
@@ -263,7 +345,7 @@ def replay(
         fresh=fresh,
     )
     if len(names) == len(takers):
-        _refuse_options(options, names)
+        refuse_options(options, names)
     if names and (options.get("logits") is not None or options.get("frames") is not None):
         raise SpanLabError(_FOR_MODULES)
     watching = watcher(options.get("say"))
@@ -278,7 +360,7 @@ def replay(
             of_it = {name: {**values, "price": prices.get(taker)}[name] for name in options_of(taker)}
             made = make_machine(taker, chosen.seed, watching.say, chosen, typed=True, **of_it)
         else:
-            made = _made_in_python(taker, chosen, options, states)
+            made = made_in_python(taker, chosen, options, states)
         prepared.append((chosen, made, prepare(made, chosen, chosen.request(pilot), watching.say, bool(states))))
     workers, scheduler = options.get("workers"), options.get("scheduler")
     if workers is None and scheduler is None:
@@ -286,8 +368,8 @@ def replay(
     else:
         with open_pool(workers, scheduler) as pool:
             ended = list(spread_sessions(Path(data), prepared, pool))
-    over = [Taken(session.folder, span) for session, span in ended]
-    return Taken(over[0].folder, over[0].span, tuple(over[1:]))
+    over = [SessionResult(session.folder, span) for session, span in ended]
+    return SessionResult(over[0].folder, over[0].span, tuple(over[1:]))
 
 
 def prices_of(price: Any, names: Sequence[str]) -> dict[str, Any]:
@@ -298,7 +380,46 @@ def prices_of(price: Any, names: Sequence[str]) -> dict[str, Any]:
     return parse_prices(price, names) if typed else dict.fromkeys(names, price)
 
 
-def _refuse_options(options: Mapping[str, Any], agents: Sequence[str]) -> None:
+#: Options that are fields of ``RequestLimits``, and how these are called.
+_LIMITS = {
+    "concurrency": "concurrency",
+    "max_cost": "max_cost",
+    "max_wait": "max_wait_s",
+    "adapt": "adapt",
+    "max_tokens": "max_tokens_in_all",
+    "cache": "cache",
+    "fail_on_error": "fail_on_error",
+}
+
+
+def care_given(options: Mapping[str, Any], before: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The limits for requests to chat servers from the options, as fields of ``RequestLimits``.
+
+    Parameters
+    ----------
+    before : what held before, in a session that goes on
+
+    Raises
+    ------
+    SpanLabError
+        naming everything that is unknown, out of bounds or said twice.
+    """
+    chosen = {field: options[name] for name, field in _LIMITS.items() if options.get(name) is not None}
+    pairs = options.get("care") or {}
+    twice = [name for name in pairs if name in chosen]
+    if twice:
+        raise SpanLabError(f"repeats {' and '.join(twice)}: give each once", option="care")
+    values = {**chosen, **pairs}
+    if not values:
+        return dict(before or {})
+    from ..agents.chat.transport.request_limits import RequestLimits
+
+    names = {field: "--" + name.replace("_", "-") for name, field in _LIMITS.items() if name in options}
+    RequestLimits.read(values, {**dict.fromkeys(["", *RequestLimits.model_fields], "--care"), **names})
+    return {**(before or {}), **values}
+
+
+def refuse_options(options: Mapping[str, Any], agents: Sequence[str]) -> None:
     """Refuse options that none of some agents takes."""
     from ..agents.registry import kinds_with, options_of
 
@@ -315,7 +436,7 @@ def _refuse_options(options: Mapping[str, Any], agents: Sequence[str]) -> None:
 _FOR_MODULES = "logits and frames are for torch modules: leave them out"
 
 
-def _made_in_python(
+def made_in_python(
     agent: object, trials: ChosenTrials | OpenSession, options: Mapping[str, Any], states: bool | str = False
 ) -> Agent:
     """An agent that is no name: somebody's own, or a torch module.
@@ -358,150 +479,87 @@ def _is_module(agent: object) -> TypeIs[torch.nn.Module]:
     return torch is not None and isinstance(agent, torch.nn.Module)
 
 
-@public
-def resume(
-    session: Annotated[
-        PathLike,
-        typer.Argument(
-            help="an unfinished session, a session of a study, or a folder that contains one",
-            metavar="FOLDER",
-        ),
-    ],
-    *,
-    skip: Annotated[str, typer.Option("--skip", help="studies: skip the rest of this paradigm", metavar="NAME")] = "",
-    repeat: Annotated[
-        str,
-        typer.Option(
-            "--repeat", help="studies: repeat this paradigm; its earlier data are kept, and set aside", metavar="NAME"
-        ),
-    ] = "",
-    reason: Annotated[
-        str, typer.Option("--reason", help="why it is skipped or repeated, for the record", metavar="TEXT")
-    ] = "",
-    triggers: TriggersOption = None,
-    agent: Annotated[
-        Taker | None,
-        typer.Option(
-            "--agent",
-            help="the network of your own that began it (torch:FILE.py:build): your code runs only if you name it",
-            metavar="SPEC",
-        ),
-    ] = None,
-    screen: Annotated[
-        int | None,
-        typer.Option(
-            "--screen",
-            help="people: number of the screen on which the window opens, from 0; by default the one on which it began",
-            min=0,
-            max=99,
-        ),
-    ] = None,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="chat agents: ask again for trials that failed")
-    ] = False,
-    **options: Unpack[GivenInPython],
-) -> Taken:
-    """Continue whatever was interrupted, with its next trial and its own settings: a session with a
-    person or a machine, or a session of a study.
+def run_set(file: Path, data: Path, status: bool) -> Result:
+    """Run a set, or show its progress.
 
     Raises
     ------
     SpanLabError
-        when it cannot go on, and when something has stopped it again.
-
-    Examples
-    --------
-    >>> result = spanlab.replay("vsr", agent="chance", trials=4)
-    >>> spanlab.resume(result.folder) == result
-    True
+        when something is wrong with the file.
     """
-    from ..sessions import complete, reopen
-    from ..sessions.record.reader import has_failed
-    from ..sessions.run import agent_again, carry_out, make_machine
-    from .studies import decide, resume_visit, unfinished
+    from ..agents.chat.cost.totals import money, short
+    from ..sessions.evaluations.evaluation_set import EvaluationSet
 
-    folder = place = Path(session)
-    if skip or repeat:
-        decide(folder, skip, repeat, reason)
-    elif reason:
-        raise SpanLabError("goes with --skip or --repeat", option="reason")
-    if not (folder / "session.json").exists():
-        if (visits := unfinished(folder)) is not None:
-            if not visits:
-                return Taken(folder, told=(f"nothing to do: every session of the study in {folder} is over",))
-            window = {"triggers": triggers or "", **({} if screen is None else {"screen": screen})}
-            return Taken(folder, told=resume_visit(_only(visits, folder), window))
-        folder = _only_unfinished(place)
-    over = complete(folder)
-    failed = over and has_failed(folder)
-    if over and not (failed and retry_failed):
-        of_others = f"trials of {folder} failed, and all others are finished; --retry-failed tries them again"
-        _tell_rest(folder)
-        said = f"nothing to do: {of_others if failed else f'every trial of {place} is finished'}"
-        return Taken(folder, told=(said,))
-    opened = reopen(folder)
-    if triggers and "triggers" not in opened.info:
-        raise SpanLabError(f"{folder} began without trigger codes: leave out --triggers, or begin a new session")
-    spec, before = opened.info["agent"], opened.info.get("care")
-    given: Agent | None = None
-    watching = watcher(options.get("say"))
-    if isinstance(agent, str) and agent != spec:
-        raise SpanLabError(f"{folder} was begun by {spec}; leave out --agent, or give that")
-    if isinstance(agent, str) and not agent.startswith("torch:"):
-        agent = None
-    if isinstance(agent, str):
-        given = make_machine(agent, opened.seed, trials=opened, typed=True)
-    elif agent is not None:
-        given = _made_in_python(agent, opened, options)
+    evaluation_set = EvaluationSet(file, data)
+    watching = watcher()
+    if status:
+        progress: Sequence[SetProgress] = evaluation_set.progress()
     else:
-        _refuse_options({**options, "retry_failed": retry_failed}, [spec])
-    values = {"care": care_given(options, before), "price": prices_of(options.get("price"), [spec]).get(spec)}
-    opened, taker = agent_again(opened, values, watching.say, triggers or "", screen, given=given)
-    own = given is not None and not isinstance(agent, str)
-    span = carry_out(opened, taker, watching, fresh=False, retry_failed=retry_failed, given=own)
-    _tell_rest(folder)
-    return Taken(folder, span)
+        check = evaluation_set.check(watching)
+        if check["sessions"]:
+            cost = f"; cost about {money(check['cost'])}" if check["cost"] else ""
+            requests = f": about {check['requests']:,.0f} requests and {short(round(check['tokens']))} tokens{cost}"
+            watching.say(
+                f"{file.name}: {check['sessions']:,.0f} of {len(evaluation_set.entries):,} sessions to begin"
+                f"{requests if check['requests'] else ''}"
+            )
+        progress = evaluation_set.run(watching)
+    rows = [_row(session) for session in progress]
+    shown = [
+        {
+            **row,
+            "trials": f"{row['trials']:,} of {row['planned']:,}" if row["planned"] else "",
+            "tokens": short(row["tokens"]) if row["tokens"] else "",
+            "cost": "" if row["cost"] is None else money(row["cost"]),
+            "failed": row["failed"] or "",
+            "repeat": "" if row["repeat"] == 1 else row["repeat"],
+        }
+        for row in rows
+    ]
+    header = (
+        "agent",
+        "paradigm",
+        "settings",
+        "wording",
+        "repeat",
+        "state",
+        "trials",
+        "failed",
+        "tokens",
+        "cost",
+        "why",
+    )
+    lines = list(table_lines(header, [[str(row[name]) for name in header] for row in shown], width=140))
+    states = [session.state for session in progress]
+    counts = {state: states.count(state) for state in ("done", "stopped", "begun", "waiting")}
+    lines.append(", ".join(f"{count:,} {state}" for state, count in counts.items() if count) + _taken(progress))
+    if removed := evaluation_set.removed():
+        names = ", ".join(session.folder.name for session in removed if session.folder is not None)
+        lines.append(f"no longer in the file, but part of the budget: {names}{_taken(removed)}")
+    found = Result(lines, {"sessions": rows})
+    left = len(states) - counts["done"]
+    if left and not status:
+        found.wrong = [
+            f"{left:,} of {len(states):,} sessions are not done; what is finished is saved; run the same command to"
+            " continue"
+        ]
+    return found
 
 
-def _only_unfinished(folder: Path) -> Path:
-    """The only unfinished session in a folder that is none itself; of finished ones the first with
-    failed trials, or else the first; the folder where it has no sessions.
-
-    Raises
-    ------
-    SpanLabError
-        where several are unfinished, with the command for each.
-    """
-    from ..sessions import complete
-    from ..sessions.record.reader import find_sessions, has_failed
-
-    try:
-        inside = find_sessions([folder])
-    except SpanLabError:
-        return folder
-    left = [session for session in inside if not complete(session)]
-    return _only(left, folder) if left else next(filter(has_failed, inside), inside[0])
+def _row(session: SetProgress) -> dict[str, Any]:
+    """A session of a set, for programs."""
+    entry = ("agent", "paradigm", "settings", "wording", "repeat")
+    progress = ("state", "trials", "planned", "failed", "tokens", "cost", "why")
+    return {
+        **{name: getattr(session.entry, name) for name in entry},
+        **{name: getattr(session, name) for name in progress},
+        "session": session.folder,
+    }
 
 
-def _only(left: Sequence[Path], folder: Path) -> Path:
-    """The unfinished session of a folder.
+def _taken(progress: Sequence[SetProgress]) -> str:
+    """Describe the total cost of some sessions."""
+    from ..agents.chat.cost.totals import money, short
 
-    Raises
-    ------
-    SpanLabError
-        where there are several, with the command for each.
-    """
-    if len(left) > 1:
-        commands = [f"spanlab resume {shlex.quote(str(one))}" for one in left]
-        several = f"{folder} has several unfinished sessions; continue each with its own command:"
-        raise SpanLabError("\n".join([several, *commands]))
-    return left[0]
-
-
-def _tell_rest(session: Path) -> None:
-    """Of a session of a study: what goes on with the paradigms that are left."""
-    from .studies import unfinished
-
-    for visit in unfinished(session.resolve().parent) or []:
-        again = f"spanlab resume {shlex.quote(str(visit))}"
-        print(f"spanlab: it belongs to a session of a study; continue that with: {again}", file=sys.stderr)
+    tokens, cost = sum(session.tokens for session in progress), sum(session.cost or 0.0 for session in progress)
+    return (f"; {short(tokens)} tokens" if tokens else "") + (f"; cost {money(cost)}" if cost else "")

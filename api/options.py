@@ -1,23 +1,249 @@
-"""Options of several commands and how they are read, the progress bar, and the end of a session on
-the terminal."""
+"""How a public function is declared once: its parameters are annotated with a line of help, from
+which ``help()`` has its documentation and the command line its options. The options that several
+have, and how they are read. What a function finds shows itself at a terminal, and is a table or a
+dictionary for programs."""
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import functools
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+from types import SimpleNamespace
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    NamedTuple,
+    ParamSpec,
+    TypedDict,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import typer
+from typer.models import ParameterInfo
+from typing_extensions import Doc, Unpack
 
 from ..core.errors import SpanLabError
-from .declared import PathLike
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ..agents.chat.cost.totals import Prices
     from ..paradigms import Generator, Paradigm, Trial
     from ..sessions.run import Watcher
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+PathLike = str | Path
+Paths = str | Path | Sequence[str | Path]
+Words = str | Sequence[str]
+
+#: columns of a terminal that notes fill
+_WIDTH = 110
+#: where the sections of a docstring begin
+_SECTION = re.compile(r"^(Returns|Raises|Examples)\n-+$", re.MULTILINE)
+
+
+class Declared(NamedTuple):
+    """A parameter: what it may be, the line that says what it is, how it is typed on the command
+    line (None where it cannot be), and what it is when it is not given."""
+
+    annotation: Any
+    help: str
+    info: ParameterInfo | None
+    default: Any
+
+    @property
+    def spelling(self) -> str:
+        """The long form of the option; empty for an argument."""
+        written = () if self.info is None else (self.info.default, *(self.info.param_decls or ()))
+        return next((one.split("/")[0] for one in written if isinstance(one, str) and one.startswith("--")), "")
+
+
+def declared(function: Callable[..., Any]) -> dict[str, Declared]:
+    """The parameters of a public function, in order, those of an unpacked declaration one by one."""
+    hints = {name: hint for name, hint in inspect.get_annotations(function).items() if name != "return"}
+    types = get_type_hints(SimpleNamespace(__annotations__=hints), function.__globals__, include_extras=True)
+    found: dict[str, Declared] = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        if get_origin(types[name]) is Unpack:
+            options = get_args(types[name])[0]
+            fields = get_type_hints(options, include_extras=True)
+            found |= {one: _declared(hint, None) for one, hint in fields.items()}
+        else:
+            found[name] = _declared(types[name], parameter.default)
+    return found
+
+
+def _declared(annotation: Any, default: Any) -> Declared:
+    what, *more = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
+    info = next((one for one in more if isinstance(one, ParameterInfo)), None)
+    said = info.help or "" if info is not None else "".join(one.documentation for one in more if isinstance(one, Doc))
+    return Declared(what, said, info, default)
+
+
+def public(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """A function of ``spanlab``: its documentation has its parameters."""
+    parameters = declared(function)
+    signature = _signature(function, parameters)
+
+    @functools.wraps(function)
+    def called(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        signature.bind(*args, **kwargs)
+        return function(*args, **kwargs)
+
+    doc = inspect.cleandoc(function.__doc__ or "")
+    place = found.start() if (found := _SECTION.search(doc)) else len(doc)
+    lines = "\n".join(
+        textwrap.fill(f"{name} : {one.help}", 100, subsequent_indent="    ") for name, one in parameters.items()
+    )
+    section = f"\n\nParameters\n----------\n{lines}\n\n" if lines else "\n\n"
+    called.__dict__["__signature__"] = signature
+    called.__doc__ = f"{doc[:place].rstrip()}{section}{doc[place:]}".rstrip() + "\n"
+    return called
+
+
+def _signature(function: Callable[..., Any], parameters: Mapping[str, Declared]) -> inspect.Signature:
+    """The signature as ``help()`` shows it: types without what only the command line needs."""
+    known = inspect.signature(function)
+    kinds = {name: known.parameters[name].kind for name in parameters if name in known.parameters}
+    shown = [
+        inspect.Parameter(
+            name, kinds.get(name, inspect.Parameter.KEYWORD_ONLY), default=one.default, annotation=one.annotation
+        )
+        for name, one in parameters.items()
+    ]
+    return known.replace(parameters=shown)
+
+
+def summary(function: Callable[..., Any]) -> str:
+    """What a function does: its docstring without the sections."""
+    doc = inspect.cleandoc(inspect.unwrap(function).__doc__ or "")
+    return doc[: found.start()] if (found := _SECTION.search(doc)) else doc
+
+
+def part(options: Mapping[str, Any], of: Any) -> dict[str, Any]:
+    """Those of some options that a declaration has."""
+    return {name: value for name, value in options.items() if name in of.__annotations__}
+
+
+def paths(given: Paths) -> list[Path]:
+    return [Path(given)] if isinstance(given, str | Path) else [Path(path) for path in given]
+
+
+def words(given: Words) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)
+
+
+@dataclass
+class Result:
+    """What a public function found. It shows itself at a terminal and in a notebook.
+
+    Parameters
+    ----------
+    lines : what it says
+    tables : its numbers, the most important table first
+    files : what was written
+    cautions : what looks like a mistake in what was given
+    wrong : what is not as it should be; the command fails
+    """
+
+    lines: list[str] = field(default_factory=list)
+    tables: Mapping[str, pd.DataFrame | Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    files: list[Path] = field(default_factory=list)
+    cautions: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines)
+
+    __repr__ = __str__
+
+    @property
+    def file(self) -> Path:
+        """The first of the files that were written: the page of a report."""
+        return self.files[0]
+
+    def to_frame(self, table: str = "") -> pd.DataFrame:
+        """A table of its numbers, the first when none is named."""
+        import pandas as pd
+
+        return pd.DataFrame(self.tables[table or next(iter(self.tables))])
+
+    def to_dict(self) -> dict[str, Any]:
+        """All its tables, as lists of rows, and the files that were written."""
+        tables = {name: records(table) for name, table in self.tables.items()}
+        return {**tables, "files": [str(path) for path in self.files], "cautions": self.cautions, "wrong": self.wrong}
+
+
+def records(table: Any) -> list[dict[str, Any]]:
+    """The rows of a table as JSON can have them: what is missing is None."""
+    rows = table.to_dict("records") if hasattr(table, "to_dict") else table
+    return [{str(name): _plain(value) for name, value in row.items()} for row in rows]
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return None
+    return value if isinstance(value, str | int | float | bool | list | dict | None) else str(value)
+
+
+def table_lines(header: Sequence[str], rows: Iterable[Sequence[str]], width: int | None = None) -> Iterator[str]:
+    """A table with columns as wide as their content; those that are empty in every row are left
+    out. With a ``width``, the last column is broken into lines within it."""
+    cells = [*rows]
+    kept = [at for at in range(len(header)) if not cells or any(row[at] for row in cells)]
+    lines = [[line[at] for at in kept] for line in (header, *cells)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    start = sum(widths[:-1]) + 2 * (len(widths) - 1)
+    for line in lines:
+        first, *further = textwrap.wrap(line[-1], width - start) or [""] if width else [line[-1]]
+        yield "  ".join(cell.ljust(wide) for cell, wide in zip((*line[:-1], first), widths, strict=True)).rstrip()
+        yield from (" " * start + text for text in further)
+
+
+def tabled(
+    name: str, header: Sequence[str], rows: Iterable[Sequence[str]], width: int | None = None, after: str = ""
+) -> Result:
+    """A list of things as a table, with what is said below it."""
+    cells = [*rows]
+    below = ["", *after.splitlines()] if after else []
+    lines = [*table_lines(header, cells, width), *below]
+    return Result(lines, {name: [dict(zip(header, row, strict=True)) for row in cells]})
+
+
+def frame_lines(table: pd.DataFrame) -> Iterator[str]:
+    """A data frame as a table for the terminal, without columns in which nothing stands."""
+
+    def cell(value: Any) -> str:
+        if value is None or str(value) in ("<NA>", "nan"):
+            return "–"
+        if isinstance(value, float):
+            if value.is_integer() and abs(value) >= 1:
+                return f"{value:.0f}"
+            return f"{value:.2g}" if 0 < abs(value) < 0.001 else f"{value:.3f}"
+        return str(value)
+
+    known = table.replace("", None).dropna(axis="columns", how="all").columns if len(table) else table.columns
+    names = [str(name).removeprefix("factor_").removeprefix("record_") for name in known]
+    return table_lines(names, [[cell(value) for value in row] for row in table[known].itertuples(index=False)])
+
+
+def note_lines(notes: Sequence[str]) -> list[str]:
+    """Notes below tables, after an empty line."""
+    told = [textwrap.fill(note, _WIDTH, subsequent_indent="  ", initial_indent="· ") for note in notes]
+    return ["", *told] if told else []
 
 
 #: levels of factors by name, settings by name, and what a million tokens cost: (0.5, 2), "0.5/2" or "AGENT=0.5/2"
@@ -367,71 +593,3 @@ def watcher(say: Callable[[str], None] | None = None) -> Watcher:
     from ..sessions.run import Watcher
 
     return Watcher(bar=progress_bar) if say is None else Watcher(say)
-
-
-def result_in_words(folder: Path, info: Mapping[str, Any]) -> str:
-    """Say how many answers of a session were right, read from its table without the packages of the
-    analysis; empty where nothing was scored.
-
-    Practice does not count, and neither do answers for which there is nothing right, such as
-    ratings and intrusions.
-    """
-    table = folder / "responses.csv"
-    if not table.exists():  # large sessions have parts
-        return ""
-    with table.open(encoding="utf-8", newline="") as file:
-        rows = [
-            row
-            for row in csv.DictReader(file)
-            if row["practice"] != "true" and row["correct"] and row["correct_answer"]
-        ]
-    if not rows:
-        return ""
-    right, chance = (
-        sum(row["correct"] == "true" for row in rows),
-        [float(row["chance"]) for row in rows if row["chance"]],
-    )
-    level = f"; chance {sum(chance) / len(chance):.0%}" if chance else ""
-    return (
-        f"{info['agent']}, {info['paradigm']}: {right:,} of {len(rows):,} answers right"
-        f" ({right / len(rows):.0%}{level})"
-    )
-
-
-#: Options that are fields of ``RequestLimits``, and how these are called.
-_LIMITS = {
-    "concurrency": "concurrency",
-    "max_cost": "max_cost",
-    "max_wait": "max_wait_s",
-    "adapt": "adapt",
-    "max_tokens": "max_tokens_in_all",
-    "cache": "cache",
-    "fail_on_error": "fail_on_error",
-}
-
-
-def care_given(options: Mapping[str, Any], before: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The limits for requests to chat servers from the options, as fields of ``RequestLimits``.
-
-    Parameters
-    ----------
-    before : what held before, in a session that goes on
-
-    Raises
-    ------
-    SpanLabError
-        naming everything that is unknown, out of bounds or said twice.
-    """
-    chosen = {field: options[name] for name, field in _LIMITS.items() if options.get(name) is not None}
-    pairs = options.get("care") or {}
-    twice = [name for name in pairs if name in chosen]
-    if twice:
-        raise SpanLabError(f"repeats {' and '.join(twice)}: give each once", option="care")
-    values = {**chosen, **pairs}
-    if not values:
-        return dict(before or {})
-    from ..agents.chat.transport.request_limits import RequestLimits
-
-    names = {field: "--" + name.replace("_", "-") for name, field in _LIMITS.items() if name in options}
-    RequestLimits.read(values, {**dict.fromkeys(["", *RequestLimits.model_fields], "--care"), **names})
-    return {**(before or {}), **values}

@@ -1,30 +1,40 @@
-"""Sessions with people at the screen."""
+"""Sessions with people at the screen, and sessions of anybody that go on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shlex
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import typer
 from typing_extensions import Doc, Unpack
 
-from .declared import PathLike, Words, part, public, words
-from .machines import Taken
+from ..core.errors import SpanLabError
+from .machines import GivenInPython, SessionResult, Taker, care_given, made_in_python, prices_of, refuse_options
 from .options import (
     DataOption,
     DesignOption,
     GeneratorOption,
     LevelsOption,
+    PathLike,
     TrialsOption,
     TriggersOption,
+    Words,
     as_lists,
     leave_out,
     parse_generator,
+    part,
+    public,
     watcher,
     window_options,
+    words,
 )
-from .studies import VisitOptions, parse_fields, run_study
+from .studies import VisitOptions, decide, parse_fields, resume_visit, run_study, unfinished
+
+if TYPE_CHECKING:
+    from ..agents.base import Agent
 
 
 class Looks(TypedDict, total=False):
@@ -185,7 +195,7 @@ def run(
         ),
     ] = 1.0,
     **options: Unpack[RunOptions],
-) -> Taken:
+) -> SessionResult:
     """Run a session with a person at the screen: one paradigm, or a session of a study.
 
     Raises
@@ -236,7 +246,7 @@ def run(
         )
         seat = Seat(participant, window, simulate, speed)
         said = run_study(paradigm, Path(data), request, seat, dialog=options.get("dialog", True))
-        return Taken(Path(data), told=said)
+        return SessionResult(Path(data), told=said)
     load_paradigm(paradigm)  # whether there is one is told before who takes part is asked
     leave_out(dict.fromkeys(part(options, VisitOptions), True), f"{paradigm} is not a study file")
     watching = watcher(options.get("say"))
@@ -264,4 +274,150 @@ def run(
         pilot=pilot,
         keys=key_setting(options.get("keys", "standard"), words(options.get("key", ()))),
     )
-    return Taken(begun.folder, carry_out(begun, agent, watching))
+    return SessionResult(begun.folder, carry_out(begun, agent, watching))
+
+
+@public
+def resume(
+    session: Annotated[
+        PathLike,
+        typer.Argument(
+            help="an unfinished session, a session of a study, or a folder that contains one",
+            metavar="FOLDER",
+        ),
+    ],
+    *,
+    skip: Annotated[str, typer.Option("--skip", help="studies: skip the rest of this paradigm", metavar="NAME")] = "",
+    repeat: Annotated[
+        str,
+        typer.Option(
+            "--repeat", help="studies: repeat this paradigm; its earlier data are kept, and set aside", metavar="NAME"
+        ),
+    ] = "",
+    reason: Annotated[
+        str, typer.Option("--reason", help="why it is skipped or repeated, for the record", metavar="TEXT")
+    ] = "",
+    triggers: TriggersOption = None,
+    agent: Annotated[
+        Taker | None,
+        typer.Option(
+            "--agent",
+            help="the network of your own that began it (torch:FILE.py:build): your code runs only if you name it",
+            metavar="SPEC",
+        ),
+    ] = None,
+    screen: Annotated[
+        int | None,
+        typer.Option(
+            "--screen",
+            help="people: number of the screen on which the window opens, from 0; by default the one on which it began",
+            min=0,
+            max=99,
+        ),
+    ] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="chat agents: ask again for trials that failed")
+    ] = False,
+    **options: Unpack[GivenInPython],
+) -> SessionResult:
+    """Continue whatever was interrupted, with its next trial and its own settings: a session with a
+    person or a machine, or a session of a study.
+
+    Raises
+    ------
+    SpanLabError
+        when it cannot go on, and when something has stopped it again.
+
+    Examples
+    --------
+    >>> result = spanlab.replay("vsr", agent="chance", trials=4)
+    >>> spanlab.resume(result.folder) == result
+    True
+    """
+    from ..sessions import complete, reopen
+    from ..sessions.record.reader import has_failed
+    from ..sessions.run import agent_again, carry_out, make_machine
+
+    folder = place = Path(session)
+    if skip or repeat:
+        decide(folder, skip, repeat, reason)
+    elif reason:
+        raise SpanLabError("goes with --skip or --repeat", option="reason")
+    if not (folder / "session.json").exists():
+        if (visits := unfinished(folder)) is not None:
+            if not visits:
+                return SessionResult(folder, told=(f"nothing to do: every session of the study in {folder} is over",))
+            window = {"triggers": triggers or "", **({} if screen is None else {"screen": screen})}
+            return SessionResult(folder, told=resume_visit(_only(visits, folder), window))
+        folder = _only_unfinished(place)
+    over = complete(folder)
+    failed = over and has_failed(folder)
+    if over and not (failed and retry_failed):
+        of_others = f"trials of {folder} failed, and all others are finished; --retry-failed tries them again"
+        _tell_rest(folder)
+        said = f"nothing to do: {of_others if failed else f'every trial of {place} is finished'}"
+        return SessionResult(folder, told=(said,))
+    opened = reopen(folder)
+    if triggers and "triggers" not in opened.info:
+        raise SpanLabError(f"{folder} began without trigger codes: leave out --triggers, or begin a new session")
+    spec, before = opened.info["agent"], opened.info.get("care")
+    given: Agent | None = None
+    watching = watcher(options.get("say"))
+    if isinstance(agent, str) and agent != spec:
+        raise SpanLabError(f"{folder} was begun by {spec}; leave out --agent, or give that")
+    if isinstance(agent, str) and not agent.startswith("torch:"):
+        agent = None
+    if isinstance(agent, str):
+        given = make_machine(agent, opened.seed, trials=opened, typed=True)
+    elif agent is not None:
+        given = made_in_python(agent, opened, options)
+    else:
+        refuse_options({**options, "retry_failed": retry_failed}, [spec])
+    values = {"care": care_given(options, before), "price": prices_of(options.get("price"), [spec]).get(spec)}
+    opened, taker = agent_again(opened, values, watching.say, triggers or "", screen, given=given)
+    own = given is not None and not isinstance(agent, str)
+    span = carry_out(opened, taker, watching, fresh=False, retry_failed=retry_failed, given=own)
+    _tell_rest(folder)
+    return SessionResult(folder, span)
+
+
+def _only_unfinished(folder: Path) -> Path:
+    """The only unfinished session in a folder that is none itself; of finished ones the first with
+    failed trials, or else the first; the folder where it has no sessions.
+
+    Raises
+    ------
+    SpanLabError
+        where several are unfinished, with the command for each.
+    """
+    from ..sessions import complete
+    from ..sessions.record.reader import find_sessions, has_failed
+
+    try:
+        inside = find_sessions([folder])
+    except SpanLabError:
+        return folder
+    left = [session for session in inside if not complete(session)]
+    return _only(left, folder) if left else next(filter(has_failed, inside), inside[0])
+
+
+def _only(left: Sequence[Path], folder: Path) -> Path:
+    """The unfinished session of a folder.
+
+    Raises
+    ------
+    SpanLabError
+        where there are several, with the command for each.
+    """
+    if len(left) > 1:
+        commands = [f"spanlab resume {shlex.quote(str(one))}" for one in left]
+        several = f"{folder} has several unfinished sessions; continue each with its own command:"
+        raise SpanLabError("\n".join([several, *commands]))
+    return left[0]
+
+
+def _tell_rest(session: Path) -> None:
+    """Of a session of a study: what goes on with the paradigms that are left."""
+    for visit in unfinished(session.resolve().parent) or []:
+        again = f"spanlab resume {shlex.quote(str(visit))}"
+        print(f"spanlab: it belongs to a session of a study; continue that with: {again}", file=sys.stderr)

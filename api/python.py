@@ -1,49 +1,18 @@
-"""What programs do besides the commands: pixels of a trial, a task of inspect_ai, and a session as a
-notebook shows it."""
+"""What programs do besides the commands: answers as a data frame, pixels of a trial, and a task of
+inspect_ai."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from ..core.errors import SpanLabError
 
 if TYPE_CHECKING:
     import numpy as np
+    import pandas as pd
 
     from ..paradigms import Trial
-    from ..sessions.result import SessionResult
-
-#: Figures of a session in a notebook: the first that its answers give is drawn.
-_FIRST_FIGURES = ("serial_position", "set_size", "nback_dprime", "error_distribution", "load")
-
-
-def session_page(result: SessionResult) -> str:
-    """A session as a notebook shows it: who answered what, how many answers were right, and its
-    first curve.
-
-    Parameters
-    ----------
-    result : of a session that is over
-    """
-    from html import escape
-
-    from .analysing import figure
-
-    info, rows = result.info, result.responses
-    real = rows[~rows["practice"].astype(bool)]
-    told = f"{real['trial'].nunique():,} trials, {len(real):,} answers"
-    told += f", {100 * result.accuracy:.1f} % right" if result.accuracy == result.accuracy else ""
-    head = (
-        f"<p><b>{escape(str(info['agent']))}</b>: {escape(str(info['paradigm_title']))} ({told})."
-        f" <code>{escape(str(result.folder))}</code></p>"
-    )
-    for name in _FIRST_FIGURES:
-        try:
-            drawn = figure(name, result.folder)
-        except SpanLabError:
-            continue
-        return head + drawn._repr_svg_()  # pyright: ignore[reportPrivateUsage]
-    return head
 
 
 def inspect_task(paradigm: str, **options: Any) -> Any:
@@ -97,3 +66,36 @@ def render(trial: Trial, size_px: int = 96) -> np.ndarray:
     return np.stack(
         [network_frame(scene) if size_px == 32 else np.asarray(picture(scene, size_px)) for scene in scenes]
     )
+
+
+def read_responses(data: str | Path | Iterable[str | Path], columns: Sequence[str] | None = None) -> pd.DataFrame:
+    """The answers of sessions, or of data folders full of sessions: one row for each scored item.
+
+    Answers are values and not the JSON text of the files: a number, a word, a list of cells.
+
+    Parameters
+    ----------
+    data : sessions, or folders that hold sessions
+    columns : those to read, such as ``["correct", "set_size"]``; all when not given
+        (``docs/record.md`` says what they mean)
+
+    Raises
+    ------
+    SpanLabError
+        when a session cannot be read.
+
+    Examples
+    --------
+    >>> result = spanlab.replay("vsr", agent="ideal", trials=2)
+    >>> set(result.responses["answer"].map(type))
+    {<class 'int'>}
+    """
+    from ..sessions.record.reader import COLUMNS
+    from ..sessions.record.reader import read_responses as read_table
+
+    table = read_table(data, columns)
+    types = {column.name: column.type for column in COLUMNS}
+    for name in table.columns:
+        if types.get(str(name), "json") == "json":
+            table[name] = [json.loads(text) if isinstance(text, str) else None for text in table[name]]
+    return table

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..core.errors import SpanLabError
-from .declared import PathLike, Paths, Result, paths, public
+from .options import PathLike, Paths, Result, paths, public
 
 if TYPE_CHECKING:
     from ..agents.human.display.file import DisplayFile

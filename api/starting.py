@@ -1,5 +1,4 @@
-"""A commented start for a paradigm, a study, an agent or a package; the demonstration; one trial as
-a picture."""
+"""A commented start for a paradigm, a study, an agent or a package; one trial as a picture."""
 
 from __future__ import annotations
 
@@ -15,8 +14,7 @@ import typer
 
 from ..core.atomic_files import make_folder, whole_file, whole_folder
 from ..core.errors import SpanLabError
-from .declared import PathLike, Result, public
-from .options import GeneratorOption, LevelsOption, ParadigmArgument, one_trial
+from .options import GeneratorOption, LevelsOption, ParadigmArgument, PathLike, Result, one_trial, public
 
 _NAME = re.compile("[a-z][a-z0-9_]{0,40}")
 
@@ -136,30 +134,6 @@ def _check_free(kind: Kind, name: str) -> None:
 
 def _filled(text: str, words: dict[str, Any]) -> str:
     return re.sub("|".join(words), lambda match: words[match[0]], text)
-
-
-@public
-def demo(
-    me: Annotated[bool, typer.Option("--me", help="you are the participant (needs a screen)")] = False,
-    browser: Annotated[
-        bool, typer.Option("--browser", help="the simulated participant uses a page in Chromium, not a PsychoPy window")
-    ] = False,
-    output: Annotated[
-        PathLike, typer.Option("-o", "--output", help="folder for sessions and report", metavar="DIR")
-    ] = "demo",
-) -> None:
-    """Show everything in a few minutes: a participant, a scripted chat server, a network and
-    simulated observers take the same trials; then the report.
-
-    Examples
-    --------
-    It takes minutes, and needs nothing that is not installed:
-
-    >>> spanlab.demo(output="demo")  # doctest: +SKIP
-    """
-    from .demonstration import run_demo
-
-    run_demo(Path(output), me, browser)
 
 
 @public

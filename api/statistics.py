@@ -12,8 +12,8 @@ from typing_extensions import Unpack
 from ..core.atomic_files import written_in
 from ..core.errors import SpanLabError
 from ..core.table_cells import csv_text
-from .data import DataArgument, MarginOption, Reading, cautions, frame_lines, loaded
-from .declared import PathLike, Result, Words, public, words
+from .analysing import DataArgument, MarginOption, Reading, cautions, loaded
+from .options import PathLike, Result, Words, frame_lines, public, words
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,9 +17,7 @@ import typer
 
 from ..core.errors import SpanLabError
 from ..core.event_loop import ENDING, catching
-from .data import tabled
-from .declared import PathLike, Result, Words, public
-from .options import DataOption, progress_bar, with_display
+from .options import DataOption, PathLike, Result, Words, progress_bar, public, tabled, with_display
 
 if TYPE_CHECKING:
     from ..agents.window import WindowAgent

@@ -13,9 +13,7 @@ from typing_extensions import Unpack
 
 from ..core.errors import SpanLabError
 from ..core.worker_pool import open_pool
-from .data import table_lines, tabled
-from .declared import PathLike, Result, public
-from .options import Sharing
+from .options import PathLike, Result, Sharing, public, table_lines, tabled
 
 if TYPE_CHECKING:
     from ..agents.network import TrainingConfig

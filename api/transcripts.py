@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..core.errors import SpanLabError
-from .declared import PathLike, Result, public
+from .options import PathLike, Result, public
 
 if TYPE_CHECKING:
     from ..sessions.transcripts.transcript import SentMessage, Talk, Transcript, Turn

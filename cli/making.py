@@ -15,8 +15,19 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from ..api.declared import Declared, PathLike, Paths, Words, declared, summary
-from ..api.options import Levels, Price, Settings, parse_levels, parse_pairs
+from ..api.options import (
+    Declared,
+    Levels,
+    PathLike,
+    Paths,
+    Price,
+    Settings,
+    Words,
+    declared,
+    parse_levels,
+    parse_pairs,
+    summary,
+)
 from ..core.errors import SpanLabError
 
 #: how what Python takes is typed

@@ -14,9 +14,8 @@ from command_line import Run, complaint
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanlab.api.data import table_lines
 from spanlab.api.listing import catalogue, compact, factors
-from spanlab.api.options import progress_bar
+from spanlab.api.options import progress_bar, table_lines
 from spanlab.paradigms import Paradigm, list_paradigms, load_paradigm
 from spanlab.paradigms.language.yaml_source import card
 

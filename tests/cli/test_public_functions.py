@@ -14,7 +14,7 @@ from command_line import Run, command_line, complaint
 from typer import Typer
 
 import spanlab
-from spanlab.api.declared import Result, declared, public
+from spanlab.api.options import Result, declared, public
 from spanlab.cli.app import command_line as whole_command_line
 from spanlab.cli.command_table import COMMANDS, Commands, _added, _points, _shipped
 from spanlab.cli.making import as_command

@@ -61,7 +61,8 @@ def test_the_session_in_the_browser_is_in_the_report_and_is_the_one_at_the_windo
         chromium_module.find_chromium()
     except demo.SpanLabError as error:
         pytest.skip(str(error))
-    report = demo.run_demo(tmp_path / "demo", browser=True)
+    demo.demo(browser=True, output=tmp_path / "demo")
+    report = tmp_path / "demo" / "report" / "report.html"
     infos: dict[Path, Any] = {folder: read_session(folder) for folder in find_sessions([tmp_path / "demo" / "data"])}
     ((folder, info),) = ((folder, info) for folder, info in infos.items() if info["agent_kind"] == "simulated")
     assert info["agent_settings"]["window"] == "browser"

@@ -336,8 +336,6 @@ def test_names_are_listed_and_completed() -> None:
 
 @pytest.mark.usefixtures("_inside")
 def test_a_session_shows_its_curve_in_notebooks(tmp_path: Path) -> None:
-    from spanlab.api.python import session_page
-
-    page = session_page(spanlab.replay("vsr", agent="capacity", trials=20, levels={"list_length": 4}))
+    page = spanlab.replay("vsr", agent="capacity", trials=20, levels={"list_length": 4})._repr_html_()
     assert "<b>capacity</b>: Visual Serial Recall (20 trials, 80 answers, " in page
     assert page.endswith("</svg>")
