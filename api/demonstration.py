@@ -131,7 +131,7 @@ def _participant(data: Path, me: bool, stack: ExitStack) -> Path:
     with _stage(f"{who}: {LISTS} lists of {LENGTH} patterns in a PsychoPy window"):
         if me:
             return run("vsr", "me", **asked).folder
-        from ..agents.human.display.screen import virtual_screen
+        from ..agents.human.display.window import virtual_screen
 
         # Even where there is a screen, the simulated participant has one of its own: its clicks must
         # not land in somebody's work.

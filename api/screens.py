@@ -61,7 +61,7 @@ def display(
             f"{path} exists already; give --replace to overwrite it with a new measurement, or name another file"
             " with -o"
         )
-    from ..agents.human.display.measuring import measure_display
+    from ..agents.human.display.file import measure_display
     from ..agents.human.display.window import need_window
 
     need_window()

@@ -1,4 +1,4 @@
-from .display.screen import virtual_screen as virtual_screen
+from .display.window import virtual_screen as virtual_screen
 from .participant import Participant as Participant
 from .participant import ParticipantEpisode as ParticipantEpisode
 from .simulated import SimulatedParticipant as SimulatedParticipant

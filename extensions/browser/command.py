@@ -15,7 +15,8 @@ from spanlab.api import DataOption, LevelsOption, PathLike, Result, Words, as_li
 from spanlab.core import SpanLabError, make_folder
 
 if TYPE_CHECKING:
-    from .visits.offers import Looks, Offer
+    from .visits.offers import Looks
+    from .visits.visits import Offer
 
 #: Python lets another thread run after so long (s): the server's own answers pages, and must not
 #: wait for those of sessions.
@@ -126,7 +127,7 @@ def _study_offer(file: str, data: Path, pilot: bool) -> Offer:
 
 def _paradigm_offer(source: str, data: Path, more: Mapping[str, Any]) -> Offer:
     """Return what visitors of a paradigm are offered."""
-    from .visits.offers import ParadigmOffer
+    from .visits.one_paradigm import ParadigmOffer
 
     return ParadigmOffer.checked(source, data, **more)
 

@@ -166,7 +166,7 @@ def main(folder: Path) -> None:
     from session_tools import command
 
     from spanlab.agents.chat.scripted import ScriptedServer
-    from spanlab.agents.human.display.screen import virtual_screen
+    from spanlab.agents.human.display.window import virtual_screen
 
     folder.mkdir(parents=True)
     work, stored = folder / "work", folder / "stored"

@@ -40,6 +40,17 @@ def line_height(size: int) -> int:
     return round(size * 1.45)
 
 
+def pixels_of(words: str, size: int) -> float:
+    """The width of bold words in pixels, to which small letters are aligned."""
+    return face(words, size, "semibold").getlength(words)
+
+
+def fitting(words: str, size: int, room: float, least: int = 1) -> int:
+    """Return the size of bold letters, at most ``size``, at which words have room; ``least`` where
+    they have none."""
+    return next((smaller for smaller in range(size, least, -1) if pixels_of(words, smaller) <= room), least)
+
+
 def balanced(text: str, size: float, room: float, weight: Weight = "regular") -> list[str]:
     """Break text into as few lines as fit, of about equal length."""
     lines = wrap(text, size, room, weight)

@@ -13,6 +13,7 @@ from ....stimuli.render.fonts import face, wrap
 from ....stimuli.render.fonts import width as width_of
 from ....stimuli.scene import BACKGROUND, CANVAS
 from .colours import ACCENT, MUTED, ON_ACCENT, PALE, TEXT
+from .lettering import fitting
 
 #: Free space around a key, as a part of its smaller side; height of what stands on it, and of what
 #: was given in its line.
@@ -28,22 +29,20 @@ def draw_keys(draw: ImageDraw.ImageDraw, surface: Surface, left: int, top: int, 
         draw_scale(draw, surface, surface.scale, left, top, side)
     if surface.ordered is None:
         return
-    labels, factor = dict(surface.ordered.labels), side / CANVAS
+    labels = dict(surface.ordered.labels)
     for region in surface.regions:
-        if (label := labels.get(region.value)) is None:
-            continue
-        x0, y0, x1, y1 = (value * factor for value in (region.x0, region.y0, region.x1, region.y1))
-        free, high = _FREE * min(x1 - x0, y1 - y0), min(x1 - x0, y1 - y0)
-        box = (left + x0 + free, top + y0 + free, left + x1 - free, top + y1 - free)
-        draw.rounded_rectangle(box, high / 8, _KEY, PALE, max(1, round(high / 40)))
-        size = _fitting(label, _LETTERS * high, 0.86 * (x1 - x0 - 2 * free))
-        draw.text(
-            (left + (x0 + x1) / 2, top + (y0 + y1) / 2),
-            label,
-            TEXT,
-            face(label, size, "semibold"),
-            anchor="mm",
-        )
+        if (label := labels.get(region.value)) is not None:
+            _draw_key(draw, label, region, left, top, side / CANVAS)
+
+
+def _draw_key(draw: ImageDraw.ImageDraw, label: str, region: Region, left: int, top: int, factor: float) -> None:
+    x0, y0, x1, y1 = (value * factor for value in (region.x0, region.y0, region.x1, region.y1))
+    short = min(x1 - x0, y1 - y0)
+    free = _FREE * short
+    box = (left + x0 + free, top + y0 + free, left + x1 - free, top + y1 - free)
+    draw.rounded_rectangle(box, short / 8, _KEY, PALE, max(1, round(short / 40)))
+    size = _size(label, _LETTERS * short, 0.86 * (x1 - x0 - 2 * free))
+    draw.text((left + (x0 + x1) / 2, top + (y0 + y1) / 2), label, TEXT, face(label, size, "semibold"), anchor="mm")
 
 
 def draw_scale(draw: ImageDraw.ImageDraw, surface: Surface, scale: Scale, left: int, top: int, side: int) -> None:
@@ -53,22 +52,9 @@ def draw_scale(draw: ImageDraw.ImageDraw, surface: Surface, scale: Scale, left: 
     first, last = surface.regions[0], surface.regions[-1]
     high = (first.y1 - first.y0) * factor
     for region in surface.regions:
-        x0, y0, x1, y1 = (value * factor for value in (region.x0, region.y0, region.x1, region.y1))
-        middles[region.value] = left + (x0 + x1) / 2
-        if scale.slider:
-            continue
-        free, short = _FREE * min(x1 - x0, y1 - y0), min(x1 - x0, y1 - y0)
-        box = (left + x0 + free, top + y0 + free, left + x1 - free, top + y1 - free)
-        draw.rounded_rectangle(box, short / 8, _KEY, PALE, max(1, round(short / 40)))
-        number = str(region.value)
-        size = _fitting(number, _LETTERS * short, 0.86 * (x1 - x0 - 2 * free))
-        draw.text(
-            (middles[region.value], top + (y0 + y1) / 2),
-            number,
-            TEXT,
-            face(number, size, "semibold"),
-            anchor="mm",
-        )
+        middles[region.value] = left + (region.x0 * factor + region.x1 * factor) / 2
+        if not scale.slider:
+            _draw_key(draw, str(region.value), region, left, top, factor)
     if scale.slider:
         y = top + (first.y0 + first.y1) / 2 * factor
         draw.line((middles[first.value], y, middles[last.value], y), MUTED, max(2, round(high / 16)))
@@ -130,7 +116,7 @@ def line_picture(
     draw = ImageDraw.Draw(image)
     if ordered.joined:
         text = "".join(OPEN if one is None else one for one in labels)
-        letters = _fitting(text or "x", _GIVEN * high, 0.94 * wide)
+        letters = _size(text or "x", _GIVEN * high, 0.94 * wide)
         draw.text((wide / 2, high / 2), text, TEXT, face(text, letters, "semibold"), anchor="mm")
         draw.line((0.04 * wide, 0.9 * high, 0.96 * wide, 0.9 * high), MUTED, max(1, round(high / 40)))
         return image
@@ -147,7 +133,7 @@ def line_picture(
             )
         if place < len(labels):
             text = OPEN if (one := labels[place]) is None else one
-            letters = _fitting(text, _GIVEN * high, 0.9 * step)
+            letters = _size(text, _GIVEN * high, 0.9 * step)
             draw.text((middle, 0.46 * high), text, TEXT, face(text, letters, "semibold"), anchor="mm")
     return image
 
@@ -168,7 +154,5 @@ def numbers_of(marks: Sequence[int | str | None], region: Region) -> str:
     return ", ".join(str(number) for number, mark in enumerate(marks, start=1) if mark == region.value)
 
 
-def _fitting(text: str, size: float, room: float) -> int:
-    """The largest size up to ``size`` at which a text has room."""
-    largest = max(6, round(size))
-    return next((one for one in range(largest, 6, -1) if face(text, one, "semibold").getlength(text) <= room), 6)
+def _size(text: str, size: float, room: float) -> int:
+    return fitting(text, max(6, round(size)), room, least=6)

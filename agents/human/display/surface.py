@@ -229,7 +229,7 @@ class SurfaceView:
             "enabled": (ACCENT, ON_ACCENT, ACCENT),
             "under": (ACCENT_STRONG, ON_ACCENT, ACCENT_STRONG),
         }[state]
-        key = "done" if not missing else f"{more}_one" if missing == 1 else f"{more}_more"
+        key = {0: "done", 1: f"{more}_one"}.get(missing, f"{more}_more")
         text = sentence(f"window.{key}", self.language, n=missing)
         return self._pictures.put(("done", state, text), lambda: pill(text, self.letter_px, fill, ink, edge))
 
@@ -351,11 +351,10 @@ class SurfaceView:
                 max(0, (surface.take or 0) - len(sheet.marks)),
                 "enter" if surface.ordered is not None else "mark",
             )
-            button = (
-                self._button("disabled", missing, enter)
-                if not sheet.may_finish
-                else self._button("under" if on == DONE else "enabled")
-            )
+            if sheet.may_finish:
+                button = self._button("under" if on == DONE else "enabled")
+            else:
+                button = self._button("disabled", missing, enter)
             self._pictures.draw(button, *self._button_middle(button))
             top -= float(button.size[1]) + _AFTER_BUTTON * self.letter_px
             if (

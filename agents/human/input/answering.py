@@ -173,7 +173,9 @@ class AnswerSheet:
     @property
     def given(self) -> Sequence[int | str | None]:
         """The values given so far."""
-        return ([None] if self.nothing else [self.writing.text]) if self.written else self.marks
+        if not self.written:
+            return self.marks
+        return [None if self.nothing else self.writing.text]
 
     @property
     def complete(self) -> bool:
@@ -202,7 +204,10 @@ class AnswerSheet:
             if self.ask.late == "record":
                 self.late.append(entry)
             return "late"
-        if self.written:
+        answered = self.complete and self.ask.counts == "first"
+        if answered and (self.surface.several or self.surface.dial is not None):
+            effect = "extra"
+        elif self.written:
             effect = self._write(press, entry)
         elif self.surface.dial is not None:
             effect = self._on_dial(self.surface.dial, press, entry)
@@ -237,16 +242,11 @@ class AnswerSheet:
             return "nothing"
         if self.complete and self.ask.counts == "first":
             return "extra"
-        self.marks[:] = [value]
-        self.answered_at = press.time
-        self.acknowledged = (value, press.time)
-        return "answer"
+        return self._answered(value, press)
 
     def _on_dial(self, dial: Dial, press: Press, entry: dict[str, Any]) -> str:
         """A click answers with the value in its direction; keys move the mark, and Return answers
         with the value where it is."""
-        if self.complete and self.ask.counts == "first":
-            return "extra"
         if press.device == "click":
             value = dial.value_at(press.x, press.y)
         elif press.key in TURN_KEYS:
@@ -263,6 +263,9 @@ class AnswerSheet:
         if value is None:
             return "nothing"
         entry["value"] = value
+        return self._answered(value, press)
+
+    def _answered(self, value: int | str, press: Press) -> str:
         self.marks[:] = [value]
         self.answered_at = press.time
         self.acknowledged = (value, press.time)
@@ -270,8 +273,6 @@ class AnswerSheet:
 
     def _write(self, press: Press, entry: dict[str, Any]) -> str:
         """Keys write, but for Tab, which leads to the buttons and back, and Return on a button."""
-        if self.complete and self.ask.counts == "first":
-            return "extra"
         button = press.button or (DONE if press.done else "")
         if press.key == "tab":
             self.pointed = _NEXT_BUTTON[self.pointed]
@@ -292,8 +293,6 @@ class AnswerSheet:
         return "answer"
 
     def _several(self, press: Press, entry: dict[str, Any]) -> str:
-        if self.complete and self.ask.counts == "first":
-            return "extra"
         if press.done or (press.device == "key" and press.key in CONFIRM_KEYS):
             if not self.may_finish:
                 return "not yet"

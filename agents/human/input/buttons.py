@@ -16,10 +16,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, cast, get_args
 
 from ....core.errors import SpanLabError
-from ....core.registry import nearest
 from ....paradigms import ResponseKind
 from ....paradigms.responses.keys import KEY_NAMES
-from ..triggers.ports import BAUD, port_and_baud
+from ..triggers.ports import BAUD, open_serial, port_and_baud, split_name
 from .answering import Press, control_keys
 
 Kind = Literal["keys", "serial"]
@@ -53,25 +52,19 @@ def read_box(text: str) -> BoxAddress:
     SpanLabError
         when it is not understood.
     """
-    name, *parts = text.split(",")
-    kind, _, where = name.partition(":")
-    if kind not in get_args(Kind) or not where:
-        raise SpanLabError(f"unknown button box '{text}'{nearest(kind, get_args(Kind)) or '; write ' + _EXAMPLES}")
-    pairs: dict[str, str] = {}
-    for part in parts:
-        name, _, value = part.partition("=")
-        pairs[name] = value
+    kind, where, settings = split_name(text, "button box", get_args(Kind), _EXAMPLES)
+    if not where:
+        raise SpanLabError(f"which {kind} box? Write {_EXAMPLES}")
     if kind == "keys":
         keys = where.split("+")
-        unknown = next((key for key in keys if key not in KEY_NAMES), None)
-        if unknown is not None or len(set(keys)) < len(keys) or pairs:
+        if not KEY_NAMES.issuperset(keys) or len(set(keys)) < len(keys) or settings:
             raise SpanLabError(f"a box that types is named by its keys, each once, as in keys:1+2+3+4; found '{text}'")
         return BoxAddress(kind, where)
     where, baud = port_and_baud(where, text)
-    presses = pairs.pop("presses", PRESSES)
-    if pairs:
+    name, _, presses = (settings or [f"presses={PRESSES}"])[-1].partition("=")
+    if name != "presses" or len(settings) > 1:
         raise SpanLabError(
-            f"a serial button box has no setting '{next(iter(pairs))}'; there is presses=BYTES, such as presses=abcd or"
+            f"a serial button box has no setting '{name}'; there is presses=BYTES, such as presses=abcd or"
             " presses=0x01+0x02"
         )
     return BoxAddress(cast(Kind, kind), where, baud, _bytes(presses, text))
@@ -164,26 +157,14 @@ class SerialBox:
     """
 
     def __init__(self, address: BoxAddress, now: Callable[[], float]) -> None:
-        try:
-            import serial
-        except ImportError as error:
-            raise SpanLabError(
-                "a serial button box needs pyserial; install it with: pip install 'spanlab[triggers]'"
-            ) from error
         self._address, self._now = address, now
         self._names = {byte: f"button_{n}" for n, byte in enumerate(address.presses, start=1)}
         self._lost: str = ""
         self._arrived: list[tuple[float, int]] = []
         self._lock = threading.Lock()
         self._open = True
-        try:
-            self._port: Any = serial.Serial(address.where, address.baud, timeout=0.05)
-            self._port.reset_input_buffer()
-        except (OSError, ValueError, serial.SerialException) as error:
-            raise SpanLabError(
-                f"the button box at {address.where} cannot be opened ({error}); check its cable, its name and your"
-                " permissions"
-            ) from None
+        self._port = open_serial(address.where, address.baud, f"the button box at {address.where}", timeout=0.05)
+        self._port.reset_input_buffer()
         self._thread = threading.Thread(target=self._listen, name="buttons", daemon=True)
         self._thread.start()
 

@@ -10,7 +10,6 @@ that began there counts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -99,11 +98,6 @@ def read_refractory(text: str) -> Refractory:
             f" none; found '{text}'"
         ) from None
     return Refractory(same, other_ms)
-
-
-def refractory_from(record: Mapping[str, Any]) -> Refractory:
-    """The refractory times from a session's record (:meth:`Refractory.record`)."""
-    return Refractory(float(record["same_ms"]), float(record["other_ms"]))
 
 
 @dataclass(slots=True)

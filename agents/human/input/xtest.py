@@ -180,7 +180,7 @@ class XTestInput:
                 left = self._due[0][0] - time.perf_counter() if self._due else None
                 if left is not None and left <= 0:
                     return heapq.heappop(self._due)[2:]
-                self._change.wait(None if left is None else left - 0.001 if left > 0.002 else left)
+                self._change.wait(left - 0.001 if left is not None and left > 0.002 else left)
             return None
 
     def _perform(self, event: InputEvent, corner: tuple[int, int] = (0, 0)) -> None:

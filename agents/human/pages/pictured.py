@@ -17,6 +17,7 @@ from ....stimuli.render.fonts import face
 from ....stimuli.render.pixels import picture
 from ....stimuli.scene import CANVAS, Scene
 from ..display.colours import ACCENT, BACKGROUND, MUTED, PALE, TEXT
+from ..display.lettering import fitting, pixels_of
 from ..display.pad import draw_keys
 
 #: Space between two displays, and width of a large display, in letters' heights; and of one on
@@ -139,10 +140,11 @@ class Strip:
             colour, wide = (MUTED, edge) if display.asks is None else (ACCENT, 2 * edge)
             draw.rectangle((left, top, left + side - 1, top + side - 1), None, colour, wide)
             if self._leads_on(number) and display.phase:
-                _arrow(image, left + side, top + side // 2, self.gap, display.more, self.letter)
+                arrow = _arrow(self.gap, self.letter, display.more)
+                image.paste(arrow, (left + side, top + side // 2 - arrow.height // 2))
         if any(display.more and self._leads_on(number) for number, display in enumerate(displays)):
             words, room = sentence("window.left_out", language), self.width
-            size = _fitting(words, round(self.letter * 0.85), room)
+            size = fitting(words, round(self.letter * 0.85), room)
             draw.text((room / 2, self.height - caption / 2), words, MUTED, face(words, size, "semibold"), anchor="mm")
         return image
 
@@ -229,8 +231,8 @@ def _captions(displays: Sequence[ExampleDisplay], language: str, letter: float, 
                 )
             )
     size = max(1, round(letter))
-    form = next((form for form in range(3) if all(_pixels(forms[form], size) <= room for forms in tries)), 2)
-    return [(forms[form], _fitting(forms[form], size, room)) for forms in tries]
+    form = next((form for form in range(3) if all(pixels_of(forms[form], size) <= room for forms in tries)), 2)
+    return [(forms[form], fitting(forms[form], size, room)) for forms in tries]
 
 
 def _forms(answer: str, number: int | None, language: str) -> list[str]:
@@ -252,16 +254,6 @@ def _forms(answer: str, number: int | None, language: str) -> list[str]:
     ]
 
 
-def _fitting(words: str, size: int, room: float) -> int:
-    """Return the size of letters, at most ``size``, at which words have room."""
-    return next((smaller for smaller in range(size, 0, -1) if _pixels(words, smaller) <= room), 1)
-
-
-def _pixels(words: str, size: int) -> float:
-    """The width of a caption in pixels, to which small letters are aligned."""
-    return face(words, size, "semibold").getlength(words)
-
-
 def _own(
     draw: ImageDraw.ImageDraw, marks: Sequence[OwnMark], asks: ResponseKind, left: int, top: int, side: int
 ) -> None:
@@ -275,7 +267,7 @@ def _own(
         x0, y0, x1, y1 = (round(part * factor) for part in (region.x0, region.y0, region.x1, region.y1))
         x, y, unit = left + (x0 + x1) / 2, top + (y0 + y1) / 2, min(x1 - x0, y1 - y0) / 10
         right = mark.verdict == "right"
-        fill = ACCENT if right else None if mark.verdict == "missed" else (255, 255, 255)
+        fill = {"right": ACCENT, "missed": None}.get(mark.verdict, (255, 255, 255))
         draw.rectangle((left + x0 + 1, top + y0 + 1, left + x1 - 1, top + y1 - 1), fill, ACCENT, thick)
         ink = (255, 255, 255) if right else TEXT
         if mark.number is not None:
@@ -355,30 +347,23 @@ def _cells(draw: ImageDraw.ImageDraw, asks: ResponseKind, left: int, top: int, s
         draw.rectangle((left + x0, top + y0, left + min(x1, side - 1), top + min(y1, side - 1)), None, PALE)
 
 
-def _arrow(image: Image.Image, left: int, middle: int, gap: int, more: bool, letter: int) -> None:
-    drawn = _arrow_picture(gap, letter, more, MUTED, BACKGROUND)
-    image.paste(drawn, (left, middle - drawn.height // 2))
-
-
 @lru_cache(maxsize=8)
-def _arrow_picture(
-    gap: int, letter: int, more: bool, ink: tuple[int, int, int], ground: tuple[int, int, int]
-) -> Image.Image:
+def _arrow(gap: int, letter: int, more: bool) -> Image.Image:
     """An arrow in the gap between two displays; with dots before it where something is left out."""
     fine = 4
-    image = Image.new("RGB", (gap * fine, letter * fine), ground)
+    image = Image.new("RGB", (gap * fine, letter * fine), BACKGROUND)
     draw = ImageDraw.Draw(image)
     unit, middle = letter * fine, letter * fine / 2
     start = 0.4 * unit
     if more:
         for number in range(3):
             x, radius = start + number * 0.28 * unit, 0.07 * unit
-            draw.ellipse((x - radius, middle - radius, x + radius, middle + radius), ink)
+            draw.ellipse((x - radius, middle - radius, x + radius, middle + radius), MUTED)
         start += 0.8 * unit
     end, thick = gap * fine - 0.4 * unit, max(fine, round(0.1 * unit))
-    draw.line((start, middle, end - thick, middle), ink, thick)
+    draw.line((start, middle, end - thick, middle), MUTED, thick)
     head = 0.3 * unit
-    draw.polygon(((end, middle), (end - head, middle - head * 0.8), (end - head, middle + head * 0.8)), ink)
+    draw.polygon(((end, middle), (end - head, middle - head * 0.8), (end - head, middle + head * 0.8)), MUTED)
     return image.reduce(fine)
 
 

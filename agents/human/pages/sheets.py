@@ -169,10 +169,10 @@ def lay_out(
     sheets = []
     for number, sheet in enumerate(contents):
         body = _composed(sheet, column)
-        footer = feet[-1 if number == len(contents) - 1 else min(number, 1)] if feet else None
+        last = number == len(contents) - 1
+        footer = feet[-1 if last else min(number, 1)] if feet else None
         y = min((top + bottom) // 2 + round(0.4 * letter), top - -(-body.height // 2))
         low = -window[1] // 2 + letter + foot // 2
-        last = number == len(contents) - 1
         sheets.append(
             PageSheet(
                 body, y, footer, low, tuple((x0, low + y0, x1, low + y1) for x0, y0, x1, y1 in boxes) if last else ()
@@ -264,7 +264,9 @@ def _composed(items: Sequence[Item], column: int) -> Image.Image:
     margin = (widest - max((image.width for image, _, is_text in parts if is_text), default=0)) // 2
     top = 0
     for image, after, is_text in parts:
-        middle = (widest - image.width) // 2
-        sheet.paste(image, (middle if align == "centre" else margin if is_text else min(margin, middle), top))
+        left = (widest - image.width) // 2
+        if align == "left":
+            left = margin if is_text else min(margin, left)
+        sheet.paste(image, (left, top))
         top += image.height + after
     return sheet

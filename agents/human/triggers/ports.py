@@ -16,7 +16,7 @@ import re
 import socket
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
@@ -79,6 +79,21 @@ class Address:
     readback: bool = True
 
 
+def split_name(text: str, what: str, kinds: Sequence[str], examples: str) -> tuple[str, str, list[str]]:
+    """Kind, place and settings of a port or a box by its name: ``KIND[:WHERE][,SETTING=VALUE...]``.
+
+    Raises
+    ------
+    SpanLabError
+        when there is no such kind.
+    """
+    name, *settings = text.split(",")
+    kind, _, where = name.partition(":")
+    if kind not in kinds:
+        raise SpanLabError(f"unknown {what} '{text}'{nearest(kind, kinds) or '; write ' + examples}")
+    return kind, where, settings
+
+
 def read_address(text: str) -> Address:
     """A port by its name: ``KIND[:WHERE[@BAUD]][,SETTING=VALUE...]``.
 
@@ -87,10 +102,7 @@ def read_address(text: str) -> Address:
     SpanLabError
         when it is not understood.
     """
-    name, *settings = text.split(",")
-    kind, _, where = name.partition(":")
-    if kind not in get_args(Kind):
-        raise SpanLabError(f"unknown trigger port '{text}'{nearest(kind, get_args(Kind)) or '; write ' + _EXAMPLES}")
+    kind, where, settings = split_name(text, "trigger port", get_args(Kind), _EXAMPLES)
     where, baud = port_and_baud(where, text) if kind == "serial" else (where, BAUD)
     if kind in ("serial", "parallel") and not where:
         raise SpanLabError(f"which {kind} port? Write {_EXAMPLES}")
@@ -142,6 +154,29 @@ def _settings(text: str, kind: str, settings: list[str]) -> dict[str, float | bo
     return values
 
 
+def open_serial(device: str, baud: int, what: str, **more: Any) -> Any:
+    """An open serial port, for nobody else.
+
+    Parameters
+    ----------
+    what : it is, for messages
+    more : for pyserial
+
+    Raises
+    ------
+    SpanLabError
+        when it cannot be opened.
+    """
+    try:
+        import serial
+    except ImportError as error:
+        raise SpanLabError(f"{what} needs pyserial; install it with: pip install 'spanlab[triggers]'") from error
+    try:
+        return serial.Serial(device, baud, exclusive=True if os.name == "posix" else None, **more)
+    except (OSError, ValueError) as error:
+        raise SpanLabError(f"{what} cannot be opened ({_reason(error)}); {_advice(device)}") from None
+
+
 #: Seconds for which the first byte may take to leave.
 _DRAIN = 1.0
 
@@ -163,21 +198,9 @@ class SerialPort:
     heard = True
 
     def __init__(self, device: str, baud: int) -> None:
-        try:
-            import serial
-        except ImportError as error:
-            raise SpanLabError(
-                "triggers over a serial port need pyserial; install it with: pip install 'spanlab[triggers]'"
-            ) from error
         self.name = f"serial port {device}"
         self._baud = baud
-        self._lost = (OSError, serial.SerialException)
-        try:
-            self._serial: Any = serial.Serial(
-                device, baud, timeout=0, write_timeout=0, exclusive=True if os.name == "posix" else None
-            )
-        except (OSError, ValueError, serial.SerialException) as error:
-            raise SpanLabError(f"the {self.name} cannot be opened ({_reason(error)}); {_advice(device)}") from None
+        self._serial = open_serial(device, baud, f"the {self.name}", timeout=0, write_timeout=0)
 
     def write(self, code: int) -> None:
         """Send a code (0 puts the line back). Never waits.
@@ -197,7 +220,7 @@ class SerialPort:
             )
         except BlockingIOError:
             written = 0
-        except self._lost as error:
+        except OSError as error:
             raise PortLost(_reason(error)) from None
         if not written:
             raise PortLost("it takes no more bytes")
@@ -218,7 +241,7 @@ class SerialPort:
                 time.sleep(0.001)
             if self._serial.out_waiting:
                 raise PortLost("bytes do not leave it")
-        except self._lost as error:
+        except OSError as error:
             raise PortLost(_reason(error)) from None
 
     def facts(self) -> dict[str, Any]:
@@ -227,7 +250,7 @@ class SerialPort:
 
     def close(self) -> None:
         """Release the port."""
-        with suppress(*self._lost):  # it may be gone already
+        with suppress(OSError):  # it may be gone already
             self._serial.close()
 
 

@@ -18,7 +18,7 @@ from page_bench import Served, data_folder
 from page_stages import walk
 
 from spanlab.core.locale import sentence
-from spanlab.extensions.browser.visits.offers import ParadigmOffer
+from spanlab.extensions.browser.visits.one_paradigm import ParadigmOffer
 
 pytestmark = pytest.mark.slow
 

@@ -20,10 +20,11 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from spanlab.core.errors import SpanLabError
-from spanlab.extensions.browser.visits import silent as silent_module
+from spanlab.extensions.browser.visits import serving as serving_module
 from spanlab.extensions.browser.visits.admission import UNCONFIRMED_S, Admission, Tickets
 from spanlab.extensions.browser.visits.messages import Hello
-from spanlab.extensions.browser.visits.offers import ParadigmOffer, StudyOffer, allowed
+from spanlab.extensions.browser.visits.offers import StudyOffer, allowed
+from spanlab.extensions.browser.visits.one_paradigm import ParadigmOffer
 from spanlab.extensions.browser.visits.server import make_app, remote
 from spanlab.extensions.browser.visits.serving import make_server, running
 from spanlab.extensions.browser.visits.visits import Refusal, Visit, VisitDesk
@@ -239,7 +240,7 @@ def test_a_list_of_participants(tmp_path: Path) -> None:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(silent_module, "HEAD_S", 0.3)
+    monkeypatch.setattr(serving_module, "HEAD_S", 0.3)
 
 
 def closed(line: socket.socket) -> bool:

@@ -23,7 +23,8 @@ from spanlab.core.atomic_files import read_lines
 from spanlab.core.errors import SpanLabError
 from spanlab.extensions.browser.visits import board as board_module
 from spanlab.extensions.browser.visits.board import MonitorBoard
-from spanlab.extensions.browser.visits.offers import ParadigmOffer, StudyOffer
+from spanlab.extensions.browser.visits.offers import StudyOffer
+from spanlab.extensions.browser.visits.one_paradigm import ParadigmOffer
 from spanlab.extensions.browser.visits.server import make_app
 from spanlab.extensions.browser.visits.visits import VisitDesk
 from spanlab.sessions.studies.monitoring import Monitor, describe_standings, standings, table_of

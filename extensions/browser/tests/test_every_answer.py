@@ -19,7 +19,7 @@ from page_bench import at_window, data_folder, hands_of, served, unmeasured
 from paradigm_texts import old_or_new
 
 from spanlab.extensions.browser.participant.hands import By
-from spanlab.extensions.browser.visits.offers import ParadigmOffer
+from spanlab.extensions.browser.visits.one_paradigm import ParadigmOffer
 from spanlab.paradigms import list_paradigms
 from spanlab.paradigms.compile import one_of_each
 from spanlab.sessions.request import plan_trials

@@ -26,8 +26,7 @@ from spanlab.extensions.browser.participant.channel import Channel, PageEvent, T
 from spanlab.extensions.browser.participant.drawing import Drawable, FairQueue, Frame, draw_here
 from spanlab.extensions.browser.participant.frames import FrameStore
 from spanlab.extensions.browser.visits.messages import Hello
-from spanlab.extensions.browser.visits.names import SessionNames
-from spanlab.extensions.browser.visits.offers import ParadigmOffer
+from spanlab.extensions.browser.visits.one_paradigm import ParadigmOffer, SessionNames
 from spanlab.extensions.browser.visits.visits import VisitDesk
 from spanlab.paradigms import list_paradigms
 from spanlab.sessions import SessionSeed, read_session

@@ -16,7 +16,7 @@ pytest.importorskip("uvicorn", reason="a part of a bare installation")
 from chromium import Chromium, Tab, chromium
 from page_bench import Served, data_folder, hands_of, served
 
-from spanlab.extensions.browser.visits.offers import ParadigmOffer
+from spanlab.extensions.browser.visits.one_paradigm import ParadigmOffer
 from spanlab.sessions import read_responses
 from spanlab.sessions.record.reader import read_events
 

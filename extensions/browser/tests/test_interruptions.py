@@ -24,7 +24,7 @@ from chromium import Chromium, Lines, Tab, chromium, need_chromium
 from page_bench import data_folder, hands_of, served
 
 from spanlab.extensions.browser.participant.hands import Decision, Hands
-from spanlab.extensions.browser.visits.offers import ParadigmOffer
+from spanlab.extensions.browser.visits.one_paradigm import ParadigmOffer
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import read_responses

@@ -28,7 +28,7 @@ from spanlab.extensions.browser.participant.frames import FrameStore
 from spanlab.extensions.browser.visits import server as server_module
 from spanlab.extensions.browser.visits import visits as visits_module
 from spanlab.extensions.browser.visits.messages import Hello
-from spanlab.extensions.browser.visits.offers import ParadigmOffer
+from spanlab.extensions.browser.visits.one_paradigm import ParadigmOffer
 from spanlab.extensions.browser.visits.server import make_app
 from spanlab.extensions.browser.visits.visits import Visit, VisitDesk, person
 from spanlab.sessions import read_responses

@@ -18,7 +18,7 @@ from scripted_page import ScriptedPage, TrialPage, Wire, until
 from spanlab.core.locale import sentence
 from spanlab.extensions.browser.visits import server as server_module
 from spanlab.extensions.browser.visits import visits as visits_module
-from spanlab.extensions.browser.visits.offers import ParadigmOffer
+from spanlab.extensions.browser.visits.one_paradigm import ParadigmOffer
 from spanlab.extensions.browser.visits.server import MOST_CHARACTERS, UNREAD_BYTES
 from spanlab.extensions.browser.visits.serving import make_server, running
 from spanlab.extensions.browser.visits.visits import VisitDesk

@@ -22,7 +22,8 @@ from chromium import Chromium, chromium
 from page_bench import data_folder, hands_of, served
 
 from spanlab.extensions.browser.participant.frames import FrameStore
-from spanlab.extensions.browser.visits.offers import ParadigmOffer, StudyOffer
+from spanlab.extensions.browser.visits.offers import StudyOffer
+from spanlab.extensions.browser.visits.one_paradigm import ParadigmOffer
 from spanlab.paradigms import list_paradigms, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import read_responses

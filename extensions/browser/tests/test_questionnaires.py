@@ -21,7 +21,7 @@ from scripted_page import ScriptedPage, hello
 
 from spanlab.extensions.browser.participant.messages import words
 from spanlab.extensions.browser.visits.messages import Hello
-from spanlab.extensions.browser.visits.offers import ParadigmOffer
+from spanlab.extensions.browser.visits.one_paradigm import ParadigmOffer
 from spanlab.extensions.browser.visits.visits import Visit, VisitDesk
 from spanlab.sessions import read_responses
 from spanlab.sessions.record.reader import read_events

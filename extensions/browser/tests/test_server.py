@@ -26,7 +26,8 @@ from spanlab.core.kit import page_files
 from spanlab.core.locale import sentence
 from spanlab.extensions.browser.participant.agent import check_answerable_at_page
 from spanlab.extensions.browser.visits.board import MonitorBoard
-from spanlab.extensions.browser.visits.offers import ParadigmOffer, StudyOffer
+from spanlab.extensions.browser.visits.offers import StudyOffer
+from spanlab.extensions.browser.visits.one_paradigm import ParadigmOffer
 from spanlab.extensions.browser.visits.server import make_app
 from spanlab.extensions.browser.visits.visits import VisitDesk
 from spanlab.paradigms import ResponseKind, Surface, load_paradigm, plan_session

@@ -19,7 +19,7 @@ from study_files import Guest
 
 import spanlab
 from spanlab.analysis.report import folder as report_folder
-from spanlab.extensions.browser.visits.offers import ParadigmOffer
+from spanlab.extensions.browser.visits.one_paradigm import ParadigmOffer
 from spanlab.extensions.browser.visits.serving import make_server, running
 from spanlab.extensions.browser.visits.visits import VisitDesk
 from spanlab.paradigms import load_paradigm

@@ -15,7 +15,7 @@ pytest.importorskip("uvicorn", reason="a part of a bare installation")
 from chromium import Chromium, Tab, chromium
 from page_bench import data_folder, hands_of, served
 
-from spanlab.extensions.browser.visits.offers import ParadigmOffer
+from spanlab.extensions.browser.visits.one_paradigm import ParadigmOffer
 
 pytestmark = pytest.mark.slow
 #: of every button that is seen: its words and its box; and the height of the window

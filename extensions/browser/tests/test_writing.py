@@ -15,7 +15,7 @@ pytest.importorskip("uvicorn", reason="a part of a bare installation")
 from chromium import Chromium, Tab, chromium
 from page_bench import data_folder
 
-from spanlab.extensions.browser.visits.offers import ParadigmOffer
+from spanlab.extensions.browser.visits.one_paradigm import ParadigmOffer
 from spanlab.extensions.browser.visits.serving import make_server, running
 from spanlab.extensions.browser.visits.visits import VisitDesk
 from spanlab.sessions.record import read_events

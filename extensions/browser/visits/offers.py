@@ -1,11 +1,11 @@
-"""Offers of a server: the sessions of a study, or one paradigm, for anybody who comes with a link."""
+"""What a server offers to anybody who comes with a link, and the offer of a study: its sessions."""
 
 from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -19,28 +19,14 @@ from spanlab.paradigms import (
     Generator,
     Paradigm,
     PlannedTrial,
-    load_paradigm,
     one_of_each,
-    plan_session,
-    resolve_levels,
 )
 from spanlab.paradigms.responses import AnswerKeys
 from spanlab.sessions import (
-    ChosenTrials,
     KeySetting,
-    Request,
-    Runner,
-    Session,
-    SessionSeed,
-    begin,
-    complete,
-    key_request,
-    plan_trials,
-    reopen,
-    session_stem,
     utc_now,
 )
-from spanlab.sessions.record import in_browser, read_events, read_session
+from spanlab.sessions.record import read_events
 from spanlab.sessions.studies import (
     JOURNAL,
     Battery,
@@ -48,7 +34,6 @@ from spanlab.sessions.studies import (
     Judge,
     Kind,
     Monitor,
-    ParadigmMonitor,
     Study,
     StudyFullError,
     Visit,
@@ -77,8 +62,6 @@ from ..participant.agent import BrowserParticipant, check_answerable_at_page, ch
 from ..participant.replacements import Replacements, TooManyReplacementsError
 from ..participant.screen import PageScreen, lacking
 from .admission import Tickets
-from .first_page import FirstPages
-from .names import SessionNames
 
 #: parameters of a link that say who takes part, where a study names none
 IDENTIFIERS = ("participant", "PROLIFIC_PID")
@@ -158,7 +141,7 @@ class Host(Protocol):
         ...
 
 
-def _check_questions(paradigm: Paradigm, plan: Sequence[PlannedTrial], generator: Generator, keys: KeySetting) -> None:
+def check_page(paradigm: Paradigm, plan: Sequence[PlannedTrial], generator: Generator, keys: KeySetting) -> None:
     """Check that a page can show the trials, and has what it takes to answer, with the keys of the
     session.
 
@@ -177,172 +160,6 @@ def _check_questions(paradigm: Paradigm, plan: Sequence[PlannedTrial], generator
     )
     kinds = dict.fromkeys(kind for trial in trials for kind in trial.kinds)
     check_answerable_at_page([kind.with_keys(AnswerKeys(custom=dict(keys.own))) for kind in kinds])
-
-
-@dataclass(frozen=True, slots=True)
-class ParadigmOffer:
-    """One session of one paradigm for everybody who comes.
-
-    Parameters
-    ----------
-    source : of the paradigm: its name in the library, or a file
-    data : folder for sessions
-    given : the trials of everybody who comes; None for trials of everybody's own
-    pages : the pages that sessions show first
-    """
-
-    source: str
-    data: Path
-    paradigm: Paradigm
-    language: str = "en"
-    trials: int | None = None
-    levels: Mapping[str, Sequence[Any]] | None = None
-    design: str | None = None
-    practice: bool = True
-    pilot: bool = False
-    keys: KeySetting = field(default_factory=KeySetting)
-    looks: Looks = Looks()
-    phones: bool = True
-    drop_out_s: float | None = None
-    given: ChosenTrials | None = None
-    pages: FirstPages = field(default_factory=FirstPages, repr=False, compare=False)
-    names: SessionNames = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "names", SessionNames(self.data))
-
-    @property
-    def title(self) -> str:
-        """The title that participants read above the first page."""
-        return self.paradigm.titled(self.language)
-
-    @classmethod
-    def checked(cls, source: str, data: Path, **more: object) -> ParadigmOffer:
-        """The offer, if a page can do all of it.
-
-        Raises
-        ------
-        SpanLabError
-            with what it cannot.
-        """
-        offer = cls(source, data, load_paradigm(source), **more)  # type: ignore[arg-type]
-        if offer.language not in offer.paradigm.instructions:
-            raise SpanLabError(
-                f"{offer.paradigm.name} has no instructions in '{offer.language}'; there are"
-                f" {', '.join(offer.paradigm.instructions)}"
-            )
-        chosen = offer.given or plan_trials(source, 1, offer.levels, offer.trials, offer.design)
-        _check_questions(offer.paradigm, chosen.plan, chosen.generator, offer.keys)
-        offer._first_page(*offer._drawn("nobody"))  # that of most visitors
-        return offer
-
-    def places(self) -> tuple[int, int] | None:
-        """Nobody counts them."""
-        return None
-
-    @property
-    def font(self) -> Path | None:
-        """The shipped typeface."""
-        return None
-
-    @property
-    def wanted(self) -> Mapping[str, Any]:
-        """The usual names of identifiers, and nothing else."""
-        return {"identifiers": list(IDENTIFIERS), "needed": False, "keep": []}
-
-    @property
-    def forms_to(self) -> Sequence[str]:
-        """None."""
-        return ()
-
-    def admits(self, participant: str, link: Mapping[str, str]) -> bool:
-        """Everybody may come."""
-        return True
-
-    def timed_out(self, participant: str, link: Mapping[str, str], language: str) -> End | None:
-        """It has no page of its own for that."""
-        return None
-
-    def watch(self, judge: Judge | None = None) -> ParadigmMonitor:
-        """The function that reads all sessions of people with the paradigm."""
-        return ParadigmMonitor(self.paradigm.name, self.data, judge)
-
-    def take(self, participant: str, session: str, host: Host) -> End:
-        """Take a participant through the session, or through the rest of it; who has finished sees
-        the last page again."""
-        end = End(sentence("session.thanks", self.language), (sentence("session.thanks_body", self.language),))
-        before = self._begun(participant)
-        if before is not None:
-            host.recorded_in(before)
-        if before is not None and complete(before):
-            return end
-        agent = host.seat(self.looks, self.language)
-        begun = self._begin(participant, agent) if before is None else reopen(before)
-        host.recorded_in(begun.folder)
-        Runner(begun, agent).run()
-        return end
-
-    def _begun(self, participant: str) -> Path | None:
-        """The session of a participant that was begun here, or None."""
-        beginning = session_stem(self.paradigm.name, participant, 0)[:-1]
-        for name in self.names.now():
-            if (
-                name.startswith(beginning)
-                and re.fullmatch(r"\d+(-\d+)?", name[len(beginning) :])
-                and (self.data / name / "session.json").exists()
-            ):
-                info = read_session(self.data / name)
-                if info["participant"] == participant and in_browser(info):
-                    return self.data / name
-        return None
-
-    def _begin(self, participant: str, agent: WindowAgent) -> Session:
-        """Begin a session, when its first page was read: who does nothing there leaves nothing
-        behind."""
-        chosen, request = self._drawn(participant)
-        if isinstance(agent, BrowserParticipant) and (page := self._first_page(chosen, request)) is not None:
-            agent.show_first(page, self.language)
-        session = begin(self.data, chosen.paradigm, agent, chosen.plan, request)
-        self.names.add(session.name)
-        return session
-
-    def _drawn(self, participant: str) -> tuple[ChosenTrials, Request]:
-        """The trials of somebody who begins."""
-        if self.given is not None:
-            seed, chosen = SessionSeed(self.given.seed), self.given
-        else:
-            seed = self.names.seed(self.paradigm.name, participant)
-            plan = plan_session(self.paradigm, seed.seed, self.design, self.levels, self.trials)
-            chosen = ChosenTrials(self.paradigm, plan, seed.seed, "corrected", self.design or "human", self.source)
-        extra = {"seed_from": seed.as_json(), "keys": key_request(self.keys, participant), **chosen.extra}
-        return chosen, Request(
-            chosen.seed,
-            chosen.generator,
-            participant,
-            chosen.design,
-            self.language,
-            self.pilot,
-            self.practice,
-            self.levels,
-            source=self.source,
-            extra=extra,
-        )
-
-    def _first_page(self, chosen: ChosenTrials, request: Request) -> PageContent | None:
-        """The first page of a session. It is the same for all with these instructions, questions
-        and keys."""
-        paradigm, first, questions = chosen.paradigm, "", dict[Hashable, None]()
-        for planned in one_of_each(chosen.plan):
-            instructions = paradigm.instructions_in(
-                self.language, resolve_levels(paradigm, planned.levels, planned.seed), for_people=True
-            )
-            first = first or instructions
-            if instructions == first:
-                questions |= dict.fromkeys(
-                    self.pages.questions(planned, lambda planned=planned: planned.compile(paradigm, chosen.generator))
-                )
-        key = first, tuple(questions), repr(request.extra["keys"])
-        return self.pages.get(key, lambda data, reader: begin(data, paradigm, reader, chosen.plan, request))
 
 
 @dataclass(frozen=True, slots=True)
@@ -404,7 +221,7 @@ class StudyOffer:
                     f"{name} paradigms > {one.name} > triggers: a page in a browser has no port for trigger codes;"
                     " leave them out"
                 )
-            _check_questions(one.paradigm, one.plan(1, balanced=False), one.entry.generator, study.keys)
+            check_page(one.paradigm, one.plan(1, balanced=False), one.entry.generator, study.keys)
         return cls(study, data, kind)
 
     def places(self) -> tuple[int, int] | None:
@@ -429,9 +246,9 @@ class StudyOffer:
     @property
     def wanted(self) -> Mapping[str, Any]:
         """As the study file has it."""
-        online = self.study.online
-        named = None if online is None else online.identifier
-        keep = [] if online is None else [*online.keep, *([TICKET] if online.admission == "links" else [])]
+        named, keep = None, list[str]()
+        if (online := self.study.online) is not None:
+            named, keep = online.identifier, [*online.keep, *[TICKET] * (online.admission == "links")]
         return {
             "identifiers": list(IDENTIFIERS) if named is None else [named],
             "needed": named is not None,
@@ -741,7 +558,3 @@ def allowed(file: Path) -> frozenset[str]:
     except (OSError, UnicodeDecodeError) as error:
         raise SpanLabError(f"the list of participants {file} cannot be read ({error})") from None
     return frozenset(name for line in lines if (name := line.partition("#")[0].strip()))
-
-
-#: Something to take part in.
-Offer = ParadigmOffer | StudyOffer

@@ -27,7 +27,11 @@ from ..participant.messages import COLOURS_OF_PAGES, words
 from ..participant.screen import PageScreen
 from .admission import Admission
 from .messages import Hello
-from .offers import End, LinkError, Looks, Offer
+from .offers import End, LinkError, Looks, StudyOffer
+from .one_paradigm import ParadigmOffer
+
+#: something to take part in
+Offer = ParadigmOffer | StudyOffer
 
 #: events that came too late to count: in the folder of the session
 UNFINISHED = "unfinished.jsonl"

@@ -21,13 +21,13 @@ from spanlab.agents.human.trial_player import Player
 from spanlab.agents.observers import make_observer
 from spanlab.agents.window import Option, WindowAgent
 from spanlab.core.agent_kinds import SIMULATED, AgentKind
+from spanlab.extensions.browser.demo import SimulatedAtPage
 from spanlab.extensions.browser.participant.chromium import Tab
 from spanlab.extensions.browser.participant.hands import By, Clock, Decision, Hands
-from spanlab.extensions.browser.participant.simulated import SimulatedAtPage
 from spanlab.extensions.browser.visits.board import MonitorBoard
-from spanlab.extensions.browser.visits.offers import Looks, Offer
+from spanlab.extensions.browser.visits.offers import Looks
 from spanlab.extensions.browser.visits.serving import make_server, running
-from spanlab.extensions.browser.visits.visits import VisitDesk
+from spanlab.extensions.browser.visits.visits import Offer, VisitDesk
 from spanlab.paradigms import Display, Percept, Truth
 from spanlab.sessions import Request, Runner, begin, read_responses
 from spanlab.sessions.session import planned_as_begun

@@ -20,7 +20,7 @@ from chromium import Chromium, Tab
 from page_bench import served
 
 from spanlab.analysis.data.timing import SessionTiming, session_timing
-from spanlab.extensions.browser.visits.offers import ParadigmOffer
+from spanlab.extensions.browser.visits.one_paradigm import ParadigmOffer
 from spanlab.sessions.record.reader import read_events
 
 #: Signs one after another, each with a window for the answer that stays open to its end.

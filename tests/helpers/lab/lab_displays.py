@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from spanlab.agents.human.display.file import DisplayFile
-from spanlab.agents.human.display.measuring import Flips, described
+from spanlab.agents.human.display.file import DisplayFile, Flips, described
 
 FOUND: dict[str, Any] = {
     "psychopy": "2026",
