@@ -14,28 +14,23 @@ one.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from types import MappingProxyType
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import pandas as pd
 
 from ..core.errors import SpanLabError
-from .data.coding import decoded
-from .data.exclusions import SELECTED
-from .data.numbers import decimals, p_value, with_sign
-from .data.scoring import Scored
-from .data.style import of_kinds
-from .data.unread import beside_shares, testable
-from .effects.conditions import question_of
+from .data.numbers import decimals, with_sign
+from .data.scoring import plural
 from .means.bootstrap import LEVEL
-from .means.cell_means import unit_means
-from .means.contrasts import Apart, Contrast, contrast_of
-from .stats.equivalence import Margin, verdict_in_words
-from .stats.signal_detection import SIDES
+from .means.cell_means import Cells
+from .means.contrasts import NEAR, Apart, Contrast, contrast_of
 
 #: Who has which units. Trials that several people or sessions took are a unit beside these.
 UNITS: Mapping[str, str] = {
@@ -68,6 +63,13 @@ RULES: Mapping[str, Rule] = {
         " mid-p where each unit is right or wrong, exact where all are alike",
         "the best blind guess",
         "above guessing",
+    ),
+    "mean": Rule(
+        "value of a condition that is no share, such as a time, d′ or K",
+        "mean over units of their own values",
+        "Student's; of K where most is held as of shares; of d′ over trials normal",
+        "none",
+        "none",
     ),
     "rates": Rule(
         "how often one of two words is said: where it is right, minus where it is wrong",
@@ -202,6 +204,54 @@ class Claim:
         return f"{with_sign(low, digits)} to {with_sign(high, digits)}{': ' * bool(words)}{', '.join(words)}"
 
 
+def claimed(
+    rule: str, who: Mapping[Any, Any], of: Contrast, unit: str, *, null: float = math.nan, told_apart: bool = True
+) -> Claim:
+    """An estimate as a claim of somebody; without an interval where trials cannot be told apart.
+
+    Parameters
+    ----------
+    who : with ``agent`` and ``agent_kind``
+    """
+    of, unit = (of, unit) if told_apart else (replace(of, se=math.nan, df=math.nan, n=1, right=-1), "")
+    note = "" if of.ends()[0] == of.ends()[0] else _why_none(of, unit)
+    return Claim(rule, str(who.get("agent", "")), str(who.get("agent_kind", "")), of, float(null), unit, of.n, note)
+
+
+def claim_of(
+    rule: str,
+    cells: Cells,
+    numbers: Sequence[int],
+    weights: np.ndarray,
+    *,
+    who: Mapping[Any, Any],
+    shares: bool = True,
+    null: float = math.nan,
+) -> Claim:
+    """A weighted sum of the means of some cells of somebody as a claim; of one cell its mean.
+
+    Parameters
+    ----------
+    shares : whether they are shares of right answers
+    """
+    unit = cells.unit[numbers[0]]
+    told_apart = unit != "trial" or bool(cells.told_apart[list(numbers)].all())
+    of = contrast_of(cells, numbers, weights, shares=shares)
+    return claimed(rule, who, of, unit, null=null, told_apart=told_apart)
+
+
+def _why_none(of: Contrast, unit: str) -> str:
+    """Why an estimate has no interval."""
+    if not unit:
+        return "no trial numbers: no interval"
+    if of.n < 2:
+        return f"one {unit}: no interval" if of.n else ""
+    if of.lone:
+        few = "a condition has" if of.lone == 1 else f"{of.lone} conditions have"
+        return f"{few} only one {unit}: no interval"
+    return f"no spread over {plural(of.n, unit)}: no interval"
+
+
 def sizes_of_families(claims: Iterable[Claim]) -> Counter[str]:
     """How many claims of each kind there are: those that are told from something."""
     return Counter(RULES[claim.rule].family for claim in claims if not math.isnan(claim.p))
@@ -212,189 +262,206 @@ def of_family(claim: Claim, sizes: Mapping[str, int]) -> Claim:
     return replace(claim, family=max(1, sizes.get(RULES[claim.rule].family, 1)))
 
 
-# Guessing -----------------------------------------------------------------------------------------
+# Equivalence: two one-sided tests (TOST; Schuirmann, 1987, Journal of Pharmacokinetics and Biopharmaceutics
+# 15, 657-680) within a margin that was declared; without one "not told apart" is not "alike".
 
-#: Columns of the table of who is above guessing.
-GUESSING_COLUMNS = (
-    *("agent", "agent_kind", "unit", "n_units", "n_items", "share", "low", "high", "chance", "blind"),
-    *("word", "more", "more_low", "more_high", "low_family", "high_family", "p", "p_family", "verdict", "note"),
-)
-#: Why somebody is not tested: whoever is left is right more often by choice.
-CIRCULAR = "not tested: what was left out depended on how right it was"
-#: Levels of guessing that differ by less are the same.
-SAME = 0.005
+Measured = Literal["points", "d′", "ms"]
+_UNITS: dict[str, Measured] = {
+    "points": "points",
+    "point": "points",
+    "pp": "points",
+    "%": "points",
+    "d'": "d′",
+    "d′": "d′",
+    "dprime": "d′",
+    "ms": "ms",
+}
+#: What a margin adds to a table of differences: the margin, the interval whose limits are those of the
+#: two tests (90%; 95% where shares are near 0 or 1), their p and what they say.
+MARGIN_COLUMNS = ("margin", "low_alike", "high_alike", "p_alike", "alike")
+_APART = {
+    "within the margin": "alike within {}",
+    "beyond the margin": "further apart than {}",
+    "undecided": "undecided whether alike within {}",
+}
+_FROM_0 = {
+    "within the margin": "within {} of 0",
+    "beyond the margin": "further than {} from 0",
+    "undecided": "undecided whether within {} of 0",
+}
 
 
 @dataclass(frozen=True)
-class AgainstGuessing:
-    """An answerer beside guessing.
+class Equivalence:
+    """Test whether a difference is within a margin.
 
     Parameters
     ----------
-    share : of right answers, told from the best blind guess
-    chance : of a uniform guess
-    n_items : answers
-    rates : where questions have two words as answers, how much more often one is said where it is
-        right
-    word : that word
-    chosen : whether what was left out depended on how right it was
+    low, high : of the interval whose limits are those of the two tests
+    p : the larger of the two one-sided p values, see :func:`equivalence_test`
+    verdict : ``within the margin``, ``beyond the margin`` or ``undecided``
     """
 
-    share: Claim
-    chance: float
-    n_items: int
-    rates: Claim | None = None
-    word: str = ""
-    chosen: bool = False
-
-    @property
-    def claim(self) -> Claim:
-        """What the verdict rests on: both rates, which a preference for one word does not set apart,
-        where they can be tested."""
-        return self.share if self.rates is None or math.isnan(self.rates.p) else self.rates
-
-    @property
-    def where(self) -> str:
-        """``above``, ``below``, ``not told apart`` or ``not tested``."""
-        return "not tested" if self.chosen or math.isnan(self.claim.p) else self.claim.side
-
-    @property
-    def sentence(self) -> str:
-        """The verdict in words, to follow a share."""
-        claim = self.claim
-        if self.where == "not tested":
-            why = "what was left out depended on how right it was" if self.chosen else claim.note
-            return f", not tested against guessing ({why.partition(':')[0]})"
-        p_text = p_value(claim.p_of_family)
-        p = f"p {p_text}" if p_text.startswith("<") else f"p = {p_text}"
-        place = "not distinguishable from" if self.where == "not told apart" else self.where
-        if claim is self.rates:
-            more = (
-                f"{abs(100 * claim.value):.0f} points {'more' if claim.value > 0 else 'less'} often where it is right"
-            )
-            return f", {place} guessing (“{self.word}” {more}; {p})"
-        name = "the best blind guess" if claim.null > self.chance + SAME else "chance"
-        return f", {place} {name} ({claim.null:.0%}; {p})"
-
-    def row(self) -> dict[str, Any]:
-        """Its row of the table."""
-        share, claim = self.share, self.claim
-        more = self.rates if claim is self.rates else None
-        tested = {} if self.where == "not tested" else {"p": claim.p, **claim.columns()}
-        return {
-            "agent": share.agent,
-            "agent_kind": share.agent_kind,
-            "unit": share.unit,
-            "n_units": share.n,
-            "n_items": self.n_items,
-            "share": share.value,
-            "low": share.interval[0],
-            "high": share.interval[1],
-            "chance": self.chance,
-            "blind": share.null,
-            "word": self.word if more else "",
-            **dict.fromkeys(("more", "more_low", "more_high", "p", "p_family", "low_family", "high_family"), math.nan),
-            **({"more": more.value, "more_low": more.interval[0], "more_high": more.interval[1]} if more else {}),
-            "verdict": self.where,
-            "note": CIRCULAR if self.chosen else share.note,
-            **tested,
-        }
+    low: float
+    high: float
+    p: float
+    verdict: str
 
 
-def against_guessing(scored: Scored) -> list[AgainstGuessing]:
-    """Compare each answerer in one paradigm with guessing: everybody who is no yardstick and whose
-    chance is recorded, each as the only one of a family."""
-    items = testable(scored).items
-    items = items[
-        ~(of_kinds(items["agent_kind"], lambda kind: kind.yardstick) | items["oracle"]) & items["chance"].notna()
-    ]
-    items = items.assign(_blind=_levels(items))
-    part = replace(scored, items=items)
-    shares, levels = (unit_means(part, value=value) for value in ("correct", "_blind"))
-    rates = _rates(part)
-    chosen = {
-        str(agent)
-        for agent in (items.loc[items[SELECTED].astype(bool), "agent"].unique() if SELECTED in items.columns else ())
-    }
-    found = []
-    for place, key in enumerate(shares.keys.to_dict("records")):
-        agent, kind = str(key["agent"]), str(key["agent_kind"])
-        told_apart = shares.unit[place] != "trial" or bool(shares.told_apart[place])
-        of = contrast_of(shares, [place], np.ones(1), shares=True)
-        of = of if told_apart else replace(of, se=math.nan, right=-1, n=0)
-        unit = shares.unit[place] if told_apart else "answer"
-        n = of.n if told_apart else int(shares.counts["n_items"][place])
-        note = "" if of.ends()[0] == of.ends()[0] else why_none(of, unit, told_apart)
-        share = Claim("share", agent, kind, of, levels.mean(place), unit, n, note)
-        word, claim = rates.get(agent, ("", None))
-        items_ = int(shares.counts["n_items"][place])
-        found.append(AgainstGuessing(share, float(shares.chance[place]), items_, claim, word, agent in chosen))
-    return found
+def equivalence_test(difference: Contrast | Apart, margin: float, alpha: float = 1 - LEVEL) -> Equivalence:
+    """Two one-sided tests of a difference against both ends of a margin, by its interval.
 
+    Where a share is near 0 or 1 each test is at half of ``alpha``, and p is doubled: few people do not
+    contain the poor performers who make a mean near the ceiling, and at the margin tests of 5 % said
+    "within" in up to 10 %.
 
-def why_none(of: Contrast, unit: str, told_apart: bool = True) -> str:
-    """Why an estimate has no interval."""
-    if not told_apart:
-        return "no trial numbers: no interval"
-    if of.n == 1:
-        return f"one {unit}: no interval"
-    return f"a condition has only one {unit}: no interval" if of.lone else f"no spread over {of.n} {unit}s: no interval"
-
-
-def guessing_table(found: Sequence[AgainstGuessing], scored: Scored) -> pd.DataFrame:
-    """The table of who is above guessing (:data:`GUESSING_COLUMNS`, and :data:`.BOUND_COLUMNS` where
-    replies could not be read)."""
-    table = pd.DataFrame([one.row() for one in found], columns=[*GUESSING_COLUMNS])
-    return beside_shares(table, testable(scored).items.assign(paradigm=""))
-
-
-def among_all(found: Sequence[AgainstGuessing], sizes: Mapping[str, int] | None = None) -> list[AgainstGuessing]:
-    """Answerers beside guessing, each among all claims of its kind; among these ones without
-    ``sizes``."""
-    sizes = sizes_of_families(one.claim for one in found if not one.chosen) if sizes is None else sizes
-    return [
-        replace(
-            one,
-            share=of_family(one.share, sizes),
-            rates=None if one.rates is None else of_family(one.rates, sizes),
+    Raises
+    ------
+    SpanLabError
+        for a margin that is not above 0, and a difference without an interval.
+    """
+    if not margin > 0:
+        raise SpanLabError(
+            "the margin within which a difference counts as none must be declared, and above 0; without one there is no"
+            " verdict"
         )
-        for one in found
-    ]
+    near = any(_near_an_end(part) for part in _parts(difference))
+    low, high = difference.ends(1 - alpha if near else 1 - 2 * alpha)
+    if math.isnan(low):
+        raise SpanLabError("a difference without an interval cannot be tested")
+    inside = (difference.value > -margin, difference.value < margin)
+    sides = [difference.p(end) / 2 for end in (-margin, margin)]
+    p = max(side if within else 1 - side for side, within in zip(sides, inside, strict=True))
+    p = min(1.0, 2 * p) if near else p
+    verdict = "undecided"
+    if p < alpha:
+        verdict = "within the margin"
+    elif low > margin or high < -margin:
+        verdict = "beyond the margin"
+    return Equivalence(low, high, p, verdict)
 
 
-def _levels(items: pd.DataFrame) -> np.ndarray:
-    """The accuracy of the best known guess, item by item."""
-    chance = items["chance"].to_numpy(float)
-    blind = items["blind"].to_numpy(float) if "blind" in items.columns else np.full(len(items), np.nan)
-    levels = np.where(np.isfinite(blind), blind, chance)
-    if "correct_answer" not in items.columns or len(items) < 2 or not np.allclose(chance, 0.5):
-        return levels
-    # Where of two words the same one was right in all questions, whoever always says it is always right.
-    answers = decoded(items["correct_answer"])
-    known = answers.notna().all() and answers.nunique() == 1 and isinstance(answers.iloc[0], str)
-    return np.ones(len(items)) if known else levels
+def _parts(difference: Contrast | Apart) -> list[Contrast]:
+    if isinstance(difference, Contrast):
+        return [difference]
+    return [part for part in (difference.first, difference.second) if isinstance(part, Contrast)]
 
 
-def _rates(scored: Scored) -> dict[str, tuple[str, Claim]]:
-    """Of everybody a word and how much more often it is said where it is right, where questions have
-    two words as answers that are no sides of a display."""
-    items = scored.items
-    if "correct_answer" not in items.columns or not len(items) or not np.allclose(items["chance"], 0.5):
-        return {}
-    try:
-        words, of = question_of(items, (), "this paradigm", "comparison")
-    except SpanLabError:
-        return {}
-    if set(words) in map(set, SIDES) or decoded(items["correct_answer"]).isna().any():
-        return {}
-    cells = of.cells(of.of_words(scored, {words[0]}, {words[1]}))[""]
-    names = [name for name in cells.keys.columns if name != "signal"]
-    claims = {}
-    for key, pair in of.pairs(cells).items():
-        who = dict(zip(names, map(str, key), strict=True))
-        unit = cells.unit[pair[0]]
-        if min(pair) < 0 or (unit == "trial" and not cells.told_apart[list(pair)].all()):
-            continue
-        more = contrast_of(cells, pair, np.array([1.0, -1.0]), shares=True)
-        claims[who["agent"]] = words[0], Claim("rates", who["agent"], who["agent_kind"], more, 0.0, unit, more.n)
-    return claims
+def _near_an_end(part: Contrast) -> bool:
+    """Return whether a share, or one that a sum is made from, is near 0 or 1."""
+    return part.skewed is not None or (part.share and min(part.value, 1 - part.value) < NEAR)
+
+
+@dataclass(frozen=True)
+class Margin:
+    """A margin: differences up to so much count as none.
+
+    Parameters
+    ----------
+    value : above 0, in the unit
+    unit : percentage points, d′ or milliseconds
+    """
+
+    value: float
+    unit: Measured
+
+    @property
+    def words(self) -> str:
+        return f"{self.value:g} {'point' if self.unit == 'points' and self.value == 1 else self.unit}"
+
+    @property
+    def typed(self) -> str:
+        """The margin as typed on a command line."""
+        return f"{self.value:g}{'dprime' if self.unit == 'd′' else self.unit}"
+
+    @property
+    def scaled(self) -> float:
+        """The margin in the unit of tables, where shares run from 0 to 1."""
+        return self.value / 100 if self.unit == "points" else self.value
+
+    def judge(self, difference: Contrast | Apart) -> Equivalence | None:
+        """Two one-sided tests of a difference; None where it has no interval."""
+        return None if math.isnan(difference.ends()[0]) else equivalence_test(difference, self.scaled)
+
+
+#: Where none was declared.
+NO_MARGINS: Mapping[str, Margin] = MappingProxyType({})
+
+
+def read_margins(texts: Sequence[str]) -> dict[str, Margin]:
+    """Margins as they are typed, by their unit, one for each at most.
+
+    Raises
+    ------
+    SpanLabError
+        for a number without a unit, one that is not above 0, and two of one unit.
+    """
+    margins: dict[str, Margin] = {}
+    for text in texts:
+        match = re.fullmatch(r"\s*([0-9]*[.,]?[0-9]+)\s*([^\s0-9.,]*)\s*", text)
+        unit = _UNITS.get(match[2].lower()) if match else None
+        if match is None or unit is None:
+            raise SpanLabError(
+                "is a number with its unit, such as 5points (percentage points of right answers), 0.3d' or"
+                f" 20ms, not '{text}'",
+                option="margin",
+            )
+        margin = Margin(float(match[1].replace(",", ".")), unit)
+        if not margin.value > 0:
+            raise SpanLabError(
+                f"{text}: the margin within which a difference counts as none must be above 0", option="margin"
+            )
+        if unit == "points" and margin.value >= 100:
+            raise SpanLabError(
+                f"{text}: shares of right answers never differ by more than 100 points, so that this margin"
+                " could not say no",
+                option="margin",
+            )
+        if unit in margins:
+            raise SpanLabError(
+                f"is given twice in {unit}: a difference counts as none within one margin, which is declared"
+                " beforehand",
+                option="margin",
+            )
+        margins[unit] = margin
+    return margins
+
+
+def judged(table: pd.DataFrame, margin: Margin) -> pd.DataFrame:
+    """A table of differences (``value``, ``se``, ``df``) with :data:`MARGIN_COLUMNS`.
+
+    Slopes are not differences, and have no verdict; neither has a measure that is not that of the
+    margin.
+    """
+    rows = []
+    for row in table.to_dict("records"):
+        apart = row.get("tested")
+        difference = (
+            apart
+            if isinstance(apart, Apart | Contrast)
+            else Contrast(float(row["value"]), float(row["se"]), float(row["df"]), 0)
+        )
+        other = str(row.get("contrast", "")).startswith("slope") or row.get("measure", margin.unit) not in (
+            margin.unit,
+            "correct",
+        )
+        rows.append(_columns(None if other else margin.judge(difference), margin))
+    return table.assign(**{name: [row[name] for row in rows] for name in MARGIN_COLUMNS})
+
+
+def _columns(verdict: Equivalence | None, margin: Margin) -> dict[str, Any]:
+    if verdict is None:
+        return dict(zip(MARGIN_COLUMNS, (math.nan, math.nan, math.nan, math.nan, ""), strict=True))
+    return dict(
+        zip(
+            MARGIN_COLUMNS,
+            (margin.scaled, verdict.low, verdict.high, verdict.p, verdict_in_words(verdict, margin)),
+            strict=True,
+        )
+    )
+
+
+def verdict_in_words(verdict: Equivalence, margin: Margin, from_0: bool = False) -> str:
+    """``alike within 5 points``, to follow a difference in a sentence; ``within 5 points of 0``, to
+    follow an effect."""
+    return (_FROM_0 if from_0 else _APART)[verdict.verdict].format(margin.words)

@@ -284,7 +284,7 @@ def figure(
     """
     from ..analysis.figure_catalogue import FIGURES, figure_named, wish_for
     from ..analysis.figures.charts import save_as, sheet_for
-    from ..analysis.stats.equivalence import read_margins
+    from ..analysis.inference import read_margins
 
     if list_all:
         return _list_figures()
@@ -459,8 +459,8 @@ def compare(
     # processor time. Read when NumPy is loaded.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with _no_collection():
+        from ..analysis.inference import read_margins
         from ..analysis.report.page import Options
-        from ..analysis.stats.equivalence import read_margins
         from ..exchange.recipes import read_recipe
 
     given, place = paths(data), Path(output)

@@ -123,8 +123,8 @@ def stats(
     import pandas as pd
 
     from ..analysis.data.unread import unread_shares
-    from ..analysis.inference import against_guessing, among_all, guessing_table, sizes_of_families
-    from ..analysis.stats.equivalence import read_margins
+    from ..analysis.guessing import against_guessing, among_all, guessing_table
+    from ..analysis.inference import read_margins, sizes_of_families
     from ..analysis.stats.factorial import factorial
     from ..analysis.stats.likeness import likeness
     from ..analysis.stats.mixed_contrasts import contrasts, terms

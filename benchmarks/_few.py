@@ -19,12 +19,12 @@ from scipy.special import expit, logit, ndtr
 
 from spanlab.analysis.effects.capacity import cowan_k, least_variance, over_units, pashler_k
 from spanlab.analysis.effects.curves import primacy_recency
+from spanlab.analysis.effects.effect import trends
 from spanlab.analysis.effects.registry import effect
-from spanlab.analysis.effects.trends import trends
 from spanlab.analysis.figures.effect_figure import ComputedEffect
 from spanlab.analysis.means.cell_means import Cells, unit_means
 from spanlab.analysis.means.contrasts import Apart, Contrast, contrast, contrast_of, estimate
-from spanlab.analysis.means.within_people import within_people
+from spanlab.analysis.means.over_people import within_people
 from spanlab.analysis.report.effect_sentences import effect_claims
 from spanlab.analysis.stats.signal_detection import at_an_end, detection, without_interval
 

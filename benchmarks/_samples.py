@@ -15,9 +15,9 @@ from spanlab.analysis.effects.capacity import pashler_k
 from spanlab.analysis.effects.reaction_times import fit as fit_times
 from spanlab.analysis.effects.reaction_times import limits as limits_of_times
 from spanlab.analysis.effects.reaction_times import over_people
-from spanlab.analysis.inference import against_guessing
-from spanlab.analysis.means.bootstrap import binomial_limits, estimate_pooled, share_limits
-from spanlab.analysis.means.contrasts import Contrast, contrast, estimate
+from spanlab.analysis.guessing import against_guessing
+from spanlab.analysis.means.bootstrap import estimate_pooled
+from spanlab.analysis.means.contrasts import Contrast, binomial_limits, contrast, estimate, share_limits
 from spanlab.analysis.model_vs_human.differences import _difference as difference
 from spanlab.analysis.model_vs_human.scores import _scored_row as scored_row
 from spanlab.analysis.nback.cells import nback_cells

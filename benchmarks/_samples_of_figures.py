@@ -16,13 +16,12 @@ from scipy.special import ndtr
 
 from spanlab.analysis.data.scoring import Scored
 from spanlab.analysis.effects.conditions import conditions_effect
-from spanlab.analysis.effects.effect import Effect
+from spanlab.analysis.effects.effect import Effect, between_panels, trends
 from spanlab.analysis.effects.registry import effect
-from spanlab.analysis.effects.trends import between_panels, trends
+from spanlab.analysis.inference import Margin, equivalence_test
 from spanlab.analysis.means.cell_means import unit_means
 from spanlab.analysis.means.contrasts import contrast
-from spanlab.analysis.means.within_people import within_people
-from spanlab.analysis.stats.equivalence import Margin, equivalence_test
+from spanlab.analysis.means.over_people import within_people
 from spanlab.analysis.stats.likeness import likeness
 from spanlab.analysis.stats.reliability import reliability
 from spanlab.analysis.stats.sensitivity_model import sensitivity_contrasts, sensitivity_model

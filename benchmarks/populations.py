@@ -12,9 +12,9 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit
 
+from spanlab.analysis.guessing import at_guessing
+from spanlab.analysis.inference import Margin
 from spanlab.analysis.means.contrasts import Apart, contrast
-from spanlab.analysis.stats.equivalence import Margin
-from spanlab.analysis.stats.guessers import at_guessing
 
 SETS = 500
 PEOPLE, TRIALS = (8, 24), (24, 48, 96)

@@ -31,6 +31,7 @@ import pandas as pd
 
 from ..data.coding import records
 from ..data.scoring import WHO, Scored
+from ..inference import claimed
 from ..means.bootstrap import LEVEL, estimate_pooled
 from ..means.cell_means import Cells, unit_means
 from ..means.contrasts import contrast
@@ -230,10 +231,10 @@ def over_units(values: np.ndarray, unit: str, size: float, least: float = 0.0, l
     """
     values = values[np.isfinite(values)] / size
     mostly = bool(len(values)) and float(values.mean()) > 1 / 2
-    mean = contrast([values], [np.arange(len(values))], np.ones(1), level=level, share=mostly)
+    mean = contrast([values], [np.arange(len(values))], np.ones(1), share=mostly)
     if mostly and 0 < mean.se**2 < least:
         mean = replace(mean, se=math.sqrt(least))
-    row: dict[str, Any] = described(mean, unit)
+    row: dict[str, Any] = described(claimed("mean", {}, mean, unit), level)
     return row | {name: size * float(row[name]) for name in ("mean", "sem", "low", "high")}
 
 

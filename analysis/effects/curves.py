@@ -9,16 +9,20 @@ taken several, and else the trials; never the rows within a trial.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 
+from ...human_data import published
 from ..data.coding import groups, records, with_whole
 from ..data.scoring import WHO, Scored, plural, score_table
+from ..data.style import GROUP_MEANS
+from ..inference import Claim, claim_of, claimed
 from ..means.bootstrap import FEW, LEVEL
 from ..means.cell_means import Cells, unit_means
 from ..means.contrasts import Contrast, answers_of, contrast, contrast_of
@@ -95,6 +99,99 @@ def averages_of(cells: Cells, value: str = "correct", *, level: float = LEVEL) -
     return curve_frame(rows, [*cells.keys.columns, *(name for name in CURVE_COLUMNS if name not in WHO)])
 
 
+#: Shares of right answers that differ by less are said to be the same.
+_SAME = 0.005
+
+
+@dataclass(frozen=True)
+class Guessing:
+    """The recorded accuracies of guessing over some answers: means of ``chance`` and ``blind``, and the
+    extremes of the latter; NaN where they are not known."""
+
+    chance: float = math.nan
+    blind: float = math.nan
+    lowest: float = math.nan
+    highest: float = math.nan
+
+    @classmethod
+    def of(cls, items: pd.DataFrame) -> Guessing:
+        """Those of scored items."""
+        if not {"blind", "chance"} <= {*items.columns}:
+            return cls()
+        chance, right = items["chance"].to_numpy(float), items["blind"].to_numpy(float)
+        known = np.isfinite(chance) & np.isfinite(right)
+        if not known.any():
+            return cls()
+        chance, right = chance[known], right[known]
+        return cls(float(chance.mean()), float(right.mean()), float(right.min()), float(right.max()))
+
+    @property
+    def sentence(self) -> str:
+        """The sentence for figures and reports; empty where nobody guesses better than chance."""
+        if not self.blind > self.chance + _SAME:
+            return ""
+        spread = f" ({self.lowest:.0%} to {self.highest:.0%}, by question)"
+        spread = spread if round(self.highest, 2) > round(self.lowest, 2) else ""
+        return (
+            f"The chance line is a uniform guess among the allowed answers ({self.chance:.0%}). Somebody who sees"
+            " nothing, but knows how trials are made and always gives the most frequent answer, is right in"
+            f" {self.blind:.0%}{spread}: memory begins above that."
+        )
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The evidence for an effect in a paradigm.
+
+    Parameters
+    ----------
+    items : scored answers
+    blocks : whether they are of N-back blocks
+    there : of the columns that the effect needs, those that have a value somewhere
+    conditions : what there is along its axis
+    valued : whether there is something to average
+    lost : rows that are in no cell
+    guessed : what the record tells of guessing
+    cells : by name (an average has one, without a name); empty where there is no such effect, or
+        where they were not asked for
+    """
+
+    items: int = 0
+    blocks: bool = False
+    there: frozenset[str] = frozenset()
+    conditions: frozenset[Any] = frozenset()
+    valued: bool = False
+    lost: int = 0
+    guessed: Guessing = Guessing()
+    cells: Mapping[str, Cells] = field(default_factory=dict)
+
+
+class Estimator(Protocol):
+    """How the numbers of an effect come from its rows. One object stands for it in the declaration
+    (:class:`.Averages`, :class:`.sensitivity.Sensitivity`, :class:`.capacity.Capacity`, or one of your own,
+    which must be hashable).
+    """
+
+    @property
+    def value(self) -> str:
+        """The column that rows must have a value in."""
+        ...
+
+    def cells(self, scored: Scored, by: Sequence[str], who: Sequence[str]) -> Mapping[str, Cells]:
+        """The cells of an effect from prepared rows, by name; those of its curves have no name.
+
+        Parameters
+        ----------
+        by : columns that span the cells: panels, then the horizontal axis
+        who : columns that tell answerers apart
+        """
+        ...
+
+    def table(self, cells: Mapping[str, Cells], *, level: float = LEVEL) -> pd.DataFrame:
+        """The tidy table from the cells."""
+        ...
+
+
 @dataclass(frozen=True)
 class Averages:
     """Estimator of the mean of a column in each cell.
@@ -163,8 +260,6 @@ class EndsOfLists(Averages):
         """How far an end of one cell stands out: the mean over units, or where its standard error is
         larger, or shares are near 0 or 1, the difference of both shares."""
         plain = replace(contrast_of(cells[""], [number], np.ones(1), level=level), span=(-1.0, 1.0))
-        if cells[""].unit[number] == "trial" and not cells[""].told_apart[number]:
-            return replace(plain, se=math.nan)
         if not plain.se > 0 or cells[""].of_trials([number]) is not None:
             return plain
         parts = cells["end"], cells["middle"]
@@ -203,15 +298,19 @@ def primacy_recency(
     -------
     pandas.DataFrame
         ``who``, ``list_length``, ``index`` (primacy or recency), ``unit``, ``n_units``,
-        ``n_trials``, ``mean``, ``sem``, ``low``, ``high``, ``interval``, ``note`` and ``tested``: the
-        difference of the two shares, as :class:`.Contrast`.
+        ``n_trials``, ``mean``, ``sem``, ``low``, ``high``, ``interval``, ``note`` and ``claim``: the
+        difference of the two shares, told from 0.
     """
     scored = responses if isinstance(responses, Scored) else score_table(responses)
-    columns = ["unit", "n_units", "n_trials", "mean", "sem", "low", "high", "interval", "note", "tested"]
+    columns = ["unit", "n_units", "n_trials", "mean", "sem", "low", "high", "interval", "note", "claim"]
     estimator = EndsOfLists("stands_out", guessing=0.0)
     cells = estimator.cells(Scored(list_ends(scored.items), scored.intrusions, ()), ("list_length", "index"), who)
-    tested: Any = [estimator.difference(cells, number, level) for number in range(len(cells[""].keys))]
-    table = estimator.table(cells, level=level).assign(tested=tested)
+    whole, claims = cells[""], list[Claim]()
+    for number, row in enumerate(records(whole.keys)):
+        of, unit = estimator.difference(cells, number, level), whole.unit[number]
+        told_apart = unit != "trial" or bool(whole.told_apart[number])
+        claims.append(claimed("effect", row, of, unit, null=0.0, told_apart=told_apart))
+    table = estimator.table(cells, level=level).assign(claim=pd.Series(claims, dtype=object))
     return table[[*who, "list_length", "index", *columns]]
 
 
@@ -283,29 +382,21 @@ def unplaced(responses: pd.DataFrame | Scored, by: Sequence[str]) -> int:
 def summary_of(cells: Cells, number: int, *, level: float = LEVEL, proportion: bool = True) -> dict[str, object]:
     """Mean, s.e.m. and interval of one of some cells, with a note where there is something to say
     about them."""
-    unit = cells.unit[number]
-    mean = contrast_of(cells, [number], np.ones(1), shares=proportion, level=level)
-    return described(mean, unit, unit != "trial" or bool(cells.told_apart[number]))
+    rule = "share" if proportion else "mean"
+    return described(claim_of(rule, cells, [number], np.ones(1), who={}, shares=proportion), level)
 
 
-def described(mean: Contrast, unit: str, told_apart: bool = True) -> dict[str, object]:
-    """A mean as a row of a curve table."""
-    low, high = mean.ends() if told_apart else (math.nan, math.nan)
-    row: dict[str, object] = {"unit": unit, "n_units": mean.n, "mean": mean.value, "sem": mean.se}
-    interval, note = "none", ""
-    if not told_apart:
-        row |= {"unit": "", "n_units": 1, "sem": math.nan}
-        note = "no trial numbers: no interval"
-    elif mean.n < 2:
-        note = f"one {unit}: no interval" if mean.n else ""
-    elif low != low:
-        note = f"no spread over {plural(mean.n, unit)}: no interval"
-    else:
-        interval = mean.interval
-        note = f"only {plural(mean.n, unit)}: rough interval" if mean.n < FEW else ""
-    if interval == "exact":
-        note = f"all {plural(mean.n, unit)} at {mean.value:.0%}: exact limit"
-    return row | {"low": low, "high": high, "interval": interval, "note": note}
+def described(claim: Claim, level: float = LEVEL) -> dict[str, object]:
+    """The claim of a mean as a row of a curve table."""
+    mean, note = claim.of, claim.note
+    assert isinstance(mean, Contrast)
+    low, high = claim.interval if level == LEVEL else mean.ends(level)
+    if mean.interval == "exact":
+        note = f"all {plural(mean.n, claim.unit)} at {mean.value:.0%}: exact limit"
+    elif mean.interval != "none" and mean.n < FEW:
+        note = f"only {plural(mean.n, claim.unit)}: rough interval"
+    row: dict[str, object] = {"unit": claim.unit, "n_units": claim.n, "mean": claim.value, "sem": mean.se}
+    return row | {"low": low, "high": high, "interval": mean.interval, "note": note}
 
 
 def curve_frame(rows: list[dict[str, object]], columns: list[str]) -> pd.DataFrame:
@@ -316,3 +407,62 @@ def curve_frame(rows: list[dict[str, object]], columns: list[str]) -> pd.DataFra
 def _whole(table: pd.DataFrame) -> pd.DataFrame:
     names = ("list_length", "set_size", "serial_position", "n_units", "n_trials", "n_items", "n_omitted", "n_invalid")
     return with_whole(table, names)
+
+
+# Published people
+
+
+def published_curve(paradigm: str, by: Sequence[str]) -> pd.DataFrame:
+    """Published accuracies of people over ``by``, as a curve table.
+
+    ``agent`` is the study (``Avons 1998 (people)``), ``agent_kind`` is ``published``; nothing is
+    known of n, s.e.m., interval or chance, so these are empty. Points that were printed in finer
+    cells are averaged, and ``note`` says so.
+
+    Returns
+    -------
+    pandas.DataFrame
+        empty when there are no digitised numbers for the paradigm, or none over ``by``.
+    """
+    return _curve(paradigm, tuple(by)).copy()
+
+
+@functools.lru_cache(maxsize=256)
+def _curve(paradigm: str, by: tuple[str, ...]) -> pd.DataFrame:
+    columns = [*WHO, *by, *(name for name in CURVE_COLUMNS if name not in WHO)]
+    points = published(paradigm)
+    points = points.dropna(subset=list(by)) if set(by) <= set(points.columns) else points.iloc[0:0]
+    rows = []
+    for key, cell in points.groupby(["study", *by], sort=True) if len(points) else ():
+        note = "group mean, digitised from a printed figure"
+        if len(cell) > 1:
+            note += f"; average of {len(cell)} printed points"
+        who = {"paradigm": paradigm, "agent_kind": GROUP_MEANS, "agent": f"{key[0]} (people)", "oracle": False}
+        rows.append(
+            who
+            | dict(zip(by, key[1:], strict=True))
+            | {
+                "unit": "",
+                "mean": cell["accuracy"].mean(),
+                "interval": "none",
+                "note": note,
+            }
+        )
+    table = pd.DataFrame(rows, columns=columns)
+    counted = (
+        "list_length",
+        "set_size",
+        "serial_position",
+        "retention_steps",
+        "n_units",
+        "n_trials",
+        "n_items",
+        "n_omitted",
+        "n_invalid",
+    )
+    return with_whole(table.astype(dict.fromkeys(("mean", "sem", "low", "high", "chance"), "float64")), counted)
+
+
+def sources(paradigm: str) -> list[tuple[str, str]]:
+    """Study and reference of every published curve of a paradigm."""
+    return list(published(paradigm)[["study", "source"]].drop_duplicates().itertuples(index=False, name=None))

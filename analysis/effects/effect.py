@@ -1,83 +1,29 @@
-"""A memory effect: from scored items to a tidy table and its notes. All effects are listed in
-:mod:`.registry`.
-
-Published human curves come in the shape of its tables."""
+"""A memory effect: from scored items to a tidy table and its notes, and its size with tests: the slope
+along its axis, or the differences between its conditions (switch cost, mixing cost, conflict). All
+effects are listed in :mod:`.registry`."""
 
 from __future__ import annotations
 
-import functools
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from typing_extensions import override
 
-from ...human_data import published
 from ...sessions.record.columns import FURTHER
-from ..data.coding import coded, decoded, numbers, with_whole
+from ..data.coding import coded, decoded, numbers, records
 from ..data.scoring import WHO, Scored, plural, score_table
 from ..data.style import GROUP_MEANS
-from .curves import CURVE_COLUMNS, Averages
-from .evidence import Estimator, Evidence, Guessing
-from .sensitivity import Sensitivity
-
-
-def published_curve(paradigm: str, by: Sequence[str]) -> pd.DataFrame:
-    """Published accuracies of people over ``by``, as a curve table.
-
-    ``agent`` is the study (``Avons 1998 (people)``), ``agent_kind`` is ``published``; nothing is
-    known of n, s.e.m., interval or chance, so these are empty. Points that were printed in finer
-    cells are averaged, and ``note`` says so.
-
-    Returns
-    -------
-    pandas.DataFrame
-        empty when there are no digitised numbers for the paradigm, or none over ``by``.
-    """
-    return _curve(paradigm, tuple(by)).copy()
-
-
-@functools.lru_cache(maxsize=256)
-def _curve(paradigm: str, by: tuple[str, ...]) -> pd.DataFrame:
-    columns = [*WHO, *by, *(name for name in CURVE_COLUMNS if name not in WHO)]
-    points = published(paradigm)
-    points = points.dropna(subset=list(by)) if set(by) <= set(points.columns) else points.iloc[0:0]
-    rows = []
-    for key, cell in points.groupby(["study", *by], sort=True) if len(points) else ():
-        note = "group mean, digitised from a printed figure"
-        if len(cell) > 1:
-            note += f"; average of {len(cell)} printed points"
-        who = {"paradigm": paradigm, "agent_kind": GROUP_MEANS, "agent": f"{key[0]} (people)", "oracle": False}
-        rows.append(
-            who
-            | dict(zip(by, key[1:], strict=True))
-            | {
-                "unit": "",
-                "mean": cell["accuracy"].mean(),
-                "interval": "none",
-                "note": note,
-            }
-        )
-    table = pd.DataFrame(rows, columns=columns)
-    counted = (
-        "list_length",
-        "set_size",
-        "serial_position",
-        "retention_steps",
-        "n_units",
-        "n_trials",
-        "n_items",
-        "n_omitted",
-        "n_invalid",
-    )
-    return with_whole(table.astype(dict.fromkeys(("mean", "sem", "low", "high", "chance"), "float64")), counted)
-
-
-def sources(paradigm: str) -> list[tuple[str, str]]:
-    """Study and reference of every published curve of a paradigm."""
-    return list(published(paradigm)[["study", "source"]].drop_duplicates().itertuples(index=False, name=None))
-
+from ..data.unread import testable, withheld_cells
+from ..inference import Claim, Margin, claim_of, claimed, judged
+from ..means.cell_means import Cells
+from ..means.contrasts import Contrast
+from .curves import Averages, Estimator, Evidence, Guessing, published_curve
+from .sensitivity import RATES, Sensitivity
 
 #: Names of conditions in the order in which figures show them.
 Order = tuple[str, ...]
@@ -357,3 +303,232 @@ def ready(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str) -> Sc
     """The rows of one paradigm that an effect is averaged over."""
     scored = _scored(responses)
     return effect.prepared(scored.parts[paradigm])
+
+
+# Slopes and differences: weighted sums of the means of cells, told from what guessing gives
+
+#: Columns of a table of contrasts after who and the panels.
+TREND_COLUMNS = (
+    "contrast",
+    "value",
+    "se",
+    "low",
+    "high",
+    "guessing",
+    "t",
+    "df",
+    "p",
+    "unit",
+    "n_units",
+    "conditions",
+    "note",
+)
+#: With fewer people than this, d' of unequal numbers of questions is not tested: of four, the t
+#: test rejects in 9 of 100 where there is nothing.
+_FEWEST_UNEQUAL = 8
+#: Of more panels not every two are compared.
+MOST_PANELS = 4
+
+
+@dataclass(frozen=True)
+class Tested:
+    """A slope or difference: where it is (who, the panel), what it is called, over how many conditions,
+    and the claim; ``remark`` says at how many questions d′ is compared."""
+
+    where: Mapping[str, Any]
+    contrast: str
+    conditions: int
+    claim: Claim
+    remark: str = ""
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """Its row of a table."""
+        claim, of = self.claim, self.claim.of
+        assert isinstance(of, Contrast)
+        note = f"{claim.note}, no test" if claim.note else ""
+        row = {"contrast": self.contrast, "value": claim.value, "guessing": claim.null}
+        row |= dict.fromkeys(("se", "low", "high", "t", "df", "p"), math.nan)
+        row |= {"unit": claim.unit, "n_units": claim.n, "conditions": self.conditions}
+        row |= {"note": "; ".join(filter(None, (self.remark, note))), "tested": of}
+        if claim.note:
+            return {**self.where, **row}
+        low, high = claim.interval
+        test = {} if math.isnan(claim.null) else of.against(claim.null) | {"p": claim.p}
+        return {**self.where, **row, "se": of.se, "df": of.df, "low": low, "high": high, **test}
+
+
+def tested(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str) -> list[Tested]:
+    """For each answerer and panel of an effect: its slope (per unit of its axis) or its differences;
+    none where the effect does not apply, or is not an average."""
+    return [
+        source.tested(
+            dict(zip([*WHO, *effect.panels], key, strict=True)), name, len(line), [line[at] for at in weights], weights
+        )
+        for source in _found(effect, responses, paradigm)
+        for key, line in source.lines().items()
+        for name, weights in _weights(effect, line).items()
+    ]
+
+
+def trends(
+    effect: Effect, responses: pd.DataFrame | Scored, paradigm: str, *, margin: Margin | None = None
+) -> pd.DataFrame:
+    """The table of :func:`tested`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        who, the panels, then :data:`TREND_COLUMNS`, and with a margin :data:`.MARGIN_COLUMNS`
+    """
+    return table_of(tested(effect, responses, paradigm), effect.panels, margin)
+
+
+def between_panels(
+    effect: Effect, responses: pd.DataFrame | Scored, paradigm: str, *, margin: Margin | None = None
+) -> pd.DataFrame:
+    """For each answerer and pair of panels: how much their means differ over the conditions that
+    both have, and how much their slopes (along numbers) or declared differences do.
+
+    Returns
+    -------
+    pandas.DataFrame
+        who, then :data:`TREND_COLUMNS`, where ``contrast`` names the panels; empty where the effect
+        does not apply or has more than :data:`MOST_PANELS`.
+    """
+    found = []
+    for source in _found(effect, responses, paradigm):
+        panels: dict[tuple[Any, ...], dict[tuple[Any, ...], dict[Any, Any]]] = {}
+        for key, line in source.lines().items():
+            panels.setdefault(key[: len(WHO)], {})[key[len(WHO) :]] = line
+        for who, ones in panels.items():
+            if not 2 <= len(ones) <= MOST_PANELS:
+                continue
+            for (one, first), (other, second) in combinations(ones.items(), 2):
+                both = sorted(first.keys() & second.keys(), key=str if effect.order else float)
+                if not both:
+                    continue
+                asked = {"mean": dict.fromkeys(both, 1 / len(both))}
+                asked |= _weights(effect, {place: first[place] for place in both})
+                names = [
+                    ", ".join(str(value) for value in panel if not effect.sensitivity or value != source.measured)
+                    for panel in (one, other)
+                ]
+                for what, weights in asked.items():
+                    places = [line[at] for line in (first, second) for at in weights]
+                    signed = {(sign, at): sign * one for sign in (1, -1) for at, one in weights.items()}
+                    name = f"{what}, {names[0]} minus {names[1]}"
+                    found.append(source.tested(dict(zip(WHO, who, strict=True)), name, len(both), places, signed))
+    return table_of(found, (), margin)
+
+
+def table_of(found: Sequence[Tested], panels: Sequence[str], margin: Margin | None = None) -> pd.DataFrame:
+    """Slopes and differences as a table."""
+    table = pd.DataFrame([one.row for one in found], columns=[*WHO, *panels, *TREND_COLUMNS, "tested"])
+    return (table if margin is None else judged(table, margin)).drop(columns="tested")
+
+
+def _found(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str) -> list[_Averages]:
+    """Return the sources of contrasts: nothing where the effect does not apply, or is neither an
+    average nor a sensitivity."""
+    scored = testable(_scored(responses))
+    if (effect.averages is None and effect.sensitivity is None) or effect.missing(scored, paradigm):
+        return []
+    cells = effect.evidence(scored, paradigm).cells[""]
+    out = frozenset() if scored.accept_unread else withheld_cells(cells)
+    if effect.sensitivity is None:
+        return [_Averages(effect, cells, out)]
+    return [_Detected(effect, cells, out, one) for one in effect.sensitivity.measures]
+
+
+@dataclass(frozen=True)
+class _Averages:
+    """Cells of averages, whose contrasts are weighted sums of their means; those of which too much
+    could not be read are in none."""
+
+    effect: Effect
+    cells: Cells
+    withheld: frozenset[int]
+
+    def lines(self) -> dict[tuple[Any, ...], dict[Any, Any]]:
+        """For each answerer and panel, the cell at each place along the axis."""
+        lines_of: dict[tuple[Any, ...], dict[Any, Any]] = {}
+        for number, row in enumerate(records(self.cells.keys)):
+            if number in self.withheld:
+                continue
+            lines_of.setdefault(tuple(row[name] for name in (*WHO, *self.effect.panels)), {})[row[self.effect.x]] = (
+                number
+            )
+        return lines_of
+
+    @property
+    def measured(self) -> str:
+        return self.effect.measure
+
+    def tested(
+        self, where: dict[str, Any], name: str, conditions: int, places: Sequence[Any], weights: Mapping[Any, float]
+    ) -> Tested:
+        """A weighted sum of the means at some places."""
+        weight, shares = np.array([*weights.values()]), self.effect.value == "correct"
+        chance = self.cells.chance[list(places)]
+        # where nobody says how far guessing gets, it is taken to get as far in all conditions
+        guessing = float(weight @ chance) if shares and bool(np.isfinite(chance).any()) else 0.0
+        claim = claim_of("effect", self.cells, places, weight, who=where, shares=shares, null=guessing)
+        return Tested(where, name, conditions, claim)
+
+
+@dataclass(frozen=True)
+class _Detected(_Averages):
+    """One measure of signal detection, whose places are pairs of cells: of signals, and of others."""
+
+    measure: str
+
+    @property
+    @override
+    def measured(self) -> str:
+        return self.measure
+
+    @property
+    def _of(self) -> Sensitivity:
+        assert self.effect.sensitivity is not None
+        return self.effect.sensitivity
+
+    @override
+    def lines(self) -> dict[tuple[Any, ...], dict[Any, Any]]:
+        lines_of: dict[tuple[Any, ...], dict[Any, Any]] = {}
+        names = [name for name in self.cells.keys.columns if name != "signal"]
+        for key, pair in self._of.pairs(self.cells).items():
+            row = dict(zip(names, key, strict=True)) | {"measure": self.measure}
+            if min(pair) >= 0 and not self.withheld & {*pair}:
+                lines_of.setdefault(tuple(row[name] for name in (*WHO, *self.effect.panels)), {})[
+                    row[self.effect.x]
+                ] = pair
+        return lines_of
+
+    @override
+    def tested(
+        self, where: dict[str, Any], name: str, conditions: int, places: Sequence[Any], weights: Mapping[Any, float]
+    ) -> Tested:
+        numbers = [number for pair in places for number in pair]
+        unit = self.cells.unit[numbers[0]]
+        of = self._of.weighted(self.cells, places, np.array([*weights.values()]), self.measure)
+        remark = "" if self.measure in RATES.values() else self._of.compared_at(self.cells, places)
+        told_apart = unit != "trial" or bool(self.cells.told_apart[numbers].all())
+        claim = claimed("effect", where, of, unit, null=0.0, told_apart=told_apart)
+        if remark and unit != "trial" and of.n < _FEWEST_UNEQUAL:
+            note = f"fewer than {_FEWEST_UNEQUAL} {unit}s: no interval"
+            claim = replace(claim, of=replace(of, se=math.nan), note=note)
+        return Tested(where, name, conditions, claim, remark)
+
+
+def _weights(effect: Effect, line: dict[Any, int]) -> dict[str, dict[Any, float]]:
+    """The contrasts of a line: its slope, or the differences that are declared and that it has."""
+    if effect.order:
+        return {
+            name: {one: 1.0, other: -1.0} for name, one, other in effect.differences if one in line and other in line
+        }
+    places = sorted(line)
+    if len(places) < 2:
+        return {}
+    x = np.asarray(places, float) - np.mean(np.asarray(places, float))
+    return {"slope": dict(zip(places, map(float, x / (x @ x)), strict=True))}

@@ -30,6 +30,7 @@ import pandas as pd
 
 from ..data.coding import decoded, records
 from ..data.scoring import WHO, Scored
+from ..inference import claimed
 from ..means.bootstrap import LEVEL
 from ..means.cell_means import Cells, unit_means
 from ..means.contrasts import Contrast, contrast, over_both, questions_of
@@ -189,10 +190,11 @@ class Sensitivity:
         if rates and unit in ("trial", "wording"):
             return summary_of(cells, pair[measure != RATES["hit_rate"]], level=level)
         if unit in ("trial", "wording"):
-            row = described(self.weighted(cells, [pair], np.ones(1), measure, level=level), unit, told_apart)
+            of = self.weighted(cells, [pair], np.ones(1), measure)
+            row = described(claimed("mean", {}, of, unit, told_apart=told_apart), level)
             return row | ({"interval": "normal"} if unit == "trial" and row["interval"] == "t" else {})
         values, ids = self.each(cells, pair, measure)
-        row = described(contrast([values], [ids], np.ones(1), level=level, share=rates), unit)
+        row = described(claimed("mean", {}, contrast([values], [ids], np.ones(1), share=rates), unit), level)
         ends = at_an_end(*self._counts(cells, pair)[0])
         if rates or row["interval"] == "none" or not ends.any():
             return row

@@ -15,7 +15,7 @@ import pandas as pd
 
 from ...core.json_values import grouped
 from ..data.coding import records
-from ..data.style import Look, crowd, unasked
+from ..data.style import Look, competitors, crowd, unasked
 
 #: Width and height of a panel, in px.
 PANEL = (190, 150)
@@ -53,7 +53,7 @@ def _ticks(places: Sequence[int | float]) -> list[int | float]:
     long lists would leave those of short lists without any."""
     if len(places) <= 20 or places[-1] <= 10:
         return list(places)
-    step = 5 if places[-1] <= 30 else 10 if places[-1] <= 60 else 50
+    step = next(step for step, upto in ((5, 30), (10, 60), (50, math.inf)) if places[-1] <= upto)
     return [one for at, one in enumerate(places) if not at or one % step == 0]
 
 
@@ -358,3 +358,58 @@ def _single_people(at_mean: Mapping[str, Any], colour: Mapping[str, Any]) -> dic
         "mark": {"type": "point", "filled": True, "shape": "circle", "size": 9, "opacity": 0.35, "clip": True},
         "encoding": {**at_mean, "color": colour},
     }
+
+
+# The vertical axis
+
+
+def axis_of(measure: str, table: pd.DataFrame) -> dict[str, Any]:
+    """A vertical axis with round numbers around values and intervals, and with 0 where it is near.
+    Yardsticks may lie beyond where there is anybody else."""
+    low, high = _extent(competitors(table[table["mean"].notna()]))
+    if low > 0 and low < (high - low) * 2:
+        low = 0.0
+    span = (high - low) or 1.0
+    step = 10 ** math.floor(math.log10(span / 4))
+    step = next(step * factor for factor in (1, 2, 2.5, 5, 10) if span / (step * factor) <= 6)
+    first, end = math.floor(low / step), math.ceil(high / step)
+    ticks = [round(step * place, 10) for place in range(first, end + 1)]
+    domain = [ticks[0] - 0.04 * step, ticks[-1] + 0.1 * step]
+    return {
+        "title": measure,
+        "domain": domain,
+        "format": ".6~g" if step < 1 else "d",
+        "values": ticks,
+        "clip": reaches_beyond(table),
+    }
+
+
+def _extent(table: pd.DataFrame) -> tuple[float, float]:
+    """The range of an axis: of values, their intervals and chance levels, but for those that would
+    make the others unreadable.
+
+    Values that lie further from the others than three times their spread (Tukey's far outliers,
+    around at least half of the values) are beyond the axis, and so are ends of intervals that reach
+    further from all values than three usual intervals, or three times their range.
+    """
+    means = table["mean"].dropna().astype(float).to_numpy()
+    if not len(means):
+        return 0.0, 1.0
+    first, third = np.quantile(means, [0.25, 0.75])
+    widths = (table["high"] - table["low"]).dropna().astype(float).to_numpy()
+    usual = float(np.median(widths)) if len(widths) else 0.0
+    reach = 3 * max(float(third - first), usual)
+    near = means[(means >= first - reach) & (means <= third + reach)] if reach > 0 else means
+    low, high = float(near.min()), float(near.max())
+    reach = 3 * max(high - low, usual)
+    others = [float(one) for name in ("low", "high", "chance") for one in table[name].dropna()]
+    inside = [one for one in others if low - reach <= one <= high + reach] if reach > 0 else others
+    return min([low, *inside]), max([high, *inside])
+
+
+def reaches_beyond(table: pd.DataFrame) -> bool:
+    """Return whether anything reaches beyond the axis."""
+    table = table[table["mean"].notna()]
+    low, high = _extent(competitors(table))
+    values = [float(one) for name in ("mean", "low", "high", "chance") for one in table[name].dropna()]
+    return min(values, default=low) < low or max(values, default=high) > high

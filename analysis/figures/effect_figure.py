@@ -9,21 +9,18 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
 from ..data.coding import records
 from ..data.scoring import WHO, Scored
-from ..data.style import GROUP_MEANS, Look, competitors, condition_looks, looks, thin_lines
+from ..data.style import GROUP_MEANS, Look, condition_looks, looks, thin_lines
 from ..data.unread import UNREAD_COLUMNS, unread_caption, untested_cells, with_unread
-from ..effects.effect import Effect, ready
+from ..effects.effect import Effect, between_panels, ready, table_of, tested
 from ..effects.sensitivity import RATES
-from ..effects.trends import between_panels, trends
-from ..means.contrasts import Contrast
-from ..means.within_people import of_each_person, within_people
-from ..stats.equivalence import margin_of
+from ..inference import Claim
+from ..means.over_people import of_each_person, within_people
 from .charts import plain, title_lines
-from .curve_marks import PROPORTIONS, CurveChart
+from .curve_marks import PROPORTIONS, CurveChart, axis_of, reaches_beyond
 from .figure import BAR_LABELS, Bars, Computed, FigureDeclaration, Wish, chosen, lines, with_bars
 from .marked_answers import AnswersOf, MarkedAnswers, rows_with
 
@@ -153,7 +150,7 @@ def _chart_of(effect: Effect, drawn: pd.DataFrame, bars: Bars) -> CurveChart:
         "_x",
         effect.x_title,
         effect.measure,
-        PROPORTIONS | {"title": effect.measure} if _proportion(effect) else _axis(effect, drawn),
+        PROPORTIONS | {"title": effect.measure} if _proportion(effect) else axis_of(effect.measure, drawn),
         _names_along(effect, drawn),
         bars=BAR_LABELS[bars],
         lacking=effect.without if effect.without in drawn.columns else "",
@@ -277,7 +274,7 @@ def caption(effect: Effect, table: pd.DataFrame, bars: Bars = "interval", *, con
         if "oracle" in table.columns and table["oracle"].fillna(False).astype(bool).any()
         else ""
     )
-    cut = "" if _proportion(effect) or not _beyond(table) else " What lies beyond the axis is in the table."
+    cut = "" if _proportion(effect) or not reaches_beyond(table) else " What lies beyond the axis is in the table."
     thin = "" if conditions else thin_lines(looks_of(individual_rows))
     return f"{effect.method} {drawn}{dotted}{people}{oracle}{thin}{cut}{unread_caption(table)}"
 
@@ -287,58 +284,6 @@ def _proportion(effect: Effect) -> bool:
     return effect.measure in ("correct", "trials", "trials with the whole list")
 
 
-def _axis(effect: Effect, table: pd.DataFrame) -> dict[str, Any]:
-    """A vertical axis with round numbers around values and intervals, and with 0 where it is near.
-    Yardsticks may lie beyond where there is anybody else."""
-    low, high = _extent(competitors(table[table["mean"].notna()]))
-    if low > 0 and low < (high - low) * 2:
-        low = 0.0
-    span = (high - low) or 1.0
-    step = 10 ** math.floor(math.log10(span / 4))
-    step = next(step * factor for factor in (1, 2, 2.5, 5, 10) if span / (step * factor) <= 6)
-    first, end = math.floor(low / step), math.ceil(high / step)
-    ticks = [round(step * place, 10) for place in range(first, end + 1)]
-    domain = [ticks[0] - 0.04 * step, ticks[-1] + 0.1 * step]
-    return {
-        "title": effect.measure,
-        "domain": domain,
-        "format": ".6~g" if step < 1 else "d",
-        "values": ticks,
-        "clip": _beyond(table),
-    }
-
-
-def _extent(table: pd.DataFrame) -> tuple[float, float]:
-    """The range of an axis: of values, their intervals and chance levels, but for those that would
-    make the others unreadable.
-
-    Values that lie further from the others than three times their spread (Tukey's far outliers,
-    around at least half of the values) are beyond the axis, and so are ends of intervals that reach
-    further from all values than three usual intervals, or three times their range.
-    """
-    means = table["mean"].dropna().astype(float).to_numpy()
-    if not len(means):
-        return 0.0, 1.0
-    first, third = np.quantile(means, [0.25, 0.75])
-    widths = (table["high"] - table["low"]).dropna().astype(float).to_numpy()
-    usual = float(np.median(widths)) if len(widths) else 0.0
-    reach = 3 * max(float(third - first), usual)
-    near = means[(means >= first - reach) & (means <= third + reach)] if reach > 0 else means
-    low, high = float(near.min()), float(near.max())
-    reach = 3 * max(high - low, usual)
-    others = [float(one) for name in ("low", "high", "chance") for one in table[name].dropna()]
-    inside = [one for one in others if low - reach <= one <= high + reach] if reach > 0 else others
-    return min([low, *inside]), max([high, *inside])
-
-
-def _beyond(table: pd.DataFrame) -> bool:
-    """Return whether anything reaches beyond the axis."""
-    table = table[table["mean"].notna()]
-    low, high = _extent(competitors(table))
-    values = [float(one) for name in ("mean", "low", "high", "chance") for one in table[name].dropna()]
-    return min(values, default=low) < low or max(values, default=high) > high
-
-
 _COLUMNS = ("mean", "sem", "low", "high", "chance", "unit", "n_units", "note")
 _TREND = ("contrast", "value", "low", "high", "t", "df", "p", "n_units", "note")
 
@@ -346,13 +291,12 @@ _TREND = ("contrast", "value", "low", "high", "t", "df", "p", "n_units", "note")
 @dataclass(frozen=True, kw_only=True)
 class ComputedEffect(Computed):
     """The numbers of an effect in one paradigm; ``trends`` are its slopes or differences,
-    ``between`` the differences of panels, ``estimates`` what intervals and tests of ``trends`` are of,
-    by the number of a row."""
+    ``between`` the differences of panels, ``claims`` those of the rows of ``trends``."""
 
     effect: Effect
     trends: pd.DataFrame
     between: pd.DataFrame
-    estimates: Mapping[int, Contrast]
+    claims: Sequence[Claim]
 
 
 def effect_figure(effect: Effect) -> FigureDeclaration:
@@ -402,9 +346,9 @@ def compute_effect(effect: Effect, data: Data, wish: Wish, *, panels: bool = Fal
     title, below = f"{data.titles[paradigm]}: {effect.title}", caption(effect, table, wish.bars)
     each = each if wish.points and each is not None and len(each) else None
     below += " Small points: single people." if each is not None else ""
-    margin = margin_of(wish.margins, unit_of(effect))
-    estimates: dict[int, Contrast] = {}
-    tests = trends(effect, data.scored, paradigm, margin=margin, estimates=estimates)
+    margin = wish.margins.get(unit_of(effect))
+    found = tested(effect, data.scored, paradigm)
+    tests = table_of(found, effect.panels, margin)
     between = between_panels(effect, data.scored, paradigm, margin=margin) if panels else tests.iloc[:0]
     heading = "Slopes and differences (t-tests against guessing)"
     further = [(heading, tests[["agent", *effect.panels, *_TREND, *_alike(tests)]])] if len(tests) else []
@@ -441,7 +385,7 @@ def compute_effect(effect: Effect, data: Data, wish: Wish, *, panels: bool = Fal
         effect=effect,
         trends=tests,
         between=between,
-        estimates=estimates,
+        claims=[one.claim for one in found],
     )
 
 

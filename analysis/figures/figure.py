@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,7 +13,7 @@ import pandas as pd
 from ...core.errors import SpanLabError
 from ..data.scoring import Scored
 from ..data.style import Look
-from ..stats.equivalence import Margin
+from ..inference import Margin
 from .marked_answers import AnswersOf, no_answers
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Wish:
         can be of any
     points : whether each of several people is a small point, too
     yardsticks : whether the oracle without errors and guessing are shown beside people and models
-    margins : within which differences count as none, as they were declared
+    margins : within which differences count as none, by their unit
     """
 
     paradigms: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ class Wish:
     value: str = "correct"
     points: bool = False
     yardsticks: bool = False
-    margins: tuple[Margin, ...] = ()
+    margins: Mapping[str, Margin] = field(default_factory=dict[str, Margin])
 
 
 @dataclass(frozen=True)

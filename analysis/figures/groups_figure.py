@@ -14,7 +14,7 @@ from ...core.errors import SpanLabError
 from ..data.scoring import Scored
 from ..data.style import Look, listed
 from ..effects.groups import GROUP, GROUP_METHOD, between_groups, group_effect, people_in_groups
-from ..stats.equivalence import judged, margin_of
+from ..inference import judged
 from .effect_figure import (
     answers_of,
     caption,
@@ -69,7 +69,9 @@ def compute_groups(data: Data, wish: Wish) -> ComputedGroups:
     people = people_in_groups(data.scored, paradigm)
     effect = group_effect(people, paradigm, wish.along, wish.value)
     table = effect.table(people, paradigm, human="")
-    comparisons = judged(between_groups(effect, people, paradigm), margin_of(wish.margins, unit_of(effect)))
+    comparisons = between_groups(effect, people, paradigm)
+    if margin := wish.margins.get(unit_of(effect)):
+        comparisons = judged(comparisons, margin)
     everybody = data.scored.parts[paradigm].items
     without = everybody[
         (everybody["agent_kind"] == PARTICIPANT.name) & ~everybody["participant"].isin(set(people.items["participant"]))

@@ -17,7 +17,8 @@ from ..data.loading import Data
 from ..data.scoring import plural
 from ..data.style import GROUP_MEANS, listed
 from ..data.unread import WITHHELD, testable
-from ..effects.effect import Effect, published_curve
+from ..effects.curves import published_curve
+from ..effects.effect import Effect
 from ..effects.registry import EFFECTS
 from ..inference import Claim
 from ..means.cell_means import Cells, place_of, unit_means

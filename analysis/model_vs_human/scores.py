@@ -26,8 +26,8 @@ from ..data.coding import numbers as plain_numbers
 from ..data.exclusions import SELECTED
 from ..data.scoring import WHO, Scored, plural, score_table
 from ..data.unread import beside_shares, testable
-from ..effects.effect import published_curve
-from ..inference import CIRCULAR
+from ..effects.curves import published_curve
+from ..guessing import CIRCULAR
 from ..means.bootstrap import LEVEL
 from ..means.cell_means import place_of, unit_means
 from ..means.contrasts import Contrast, contrast_of

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..data.recipe import OPTION
-from ..stats.equivalence import Margin
+from ..inference import Margin
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class ReportCommands:
     exclude: Path | None = None
     practice: bool = False
     pilot: bool = False
-    margins: tuple[Margin, ...] = ()
+    margins: Mapping[str, Margin] = field(default_factory=dict[str, Margin])
     recipe: tuple[str, ...] = ()
     accept_unread: bool = False
     all_figures: bool = False
@@ -40,7 +40,7 @@ class ReportCommands:
     @property
     def margin_options(self) -> list[str]:
         """The options that declare the margins."""
-        return [word for one in self.margins for word in ("--margin", one.typed)]
+        return [word for one in self.margins.values() for word in ("--margin", one.typed)]
 
     @property
     def rows(self) -> list[str]:

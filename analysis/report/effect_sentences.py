@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import pandas as pd
 
@@ -17,8 +16,7 @@ from ..data.style import of_kinds
 from ..data.unread import testable, testable_cells
 from ..effects.curves import primacy_recency
 from ..figures.effect_figure import ComputedEffect, panel_names
-from ..inference import Claim, of_family
-from ..stats.equivalence import Margin, margin_of
+from ..inference import NO_MARGINS, Claim, Margin, of_family
 from .text import ranked
 
 #: More than this many answerers make no sentence; people are still named.
@@ -78,7 +76,7 @@ class EffectClaims:
 
 
 def effect_claims(
-    effects: Sequence[ComputedEffect], scored: Scored, margins: Sequence[Margin] = ()
+    effects: Sequence[ComputedEffect], scored: Scored, margins: Mapping[str, Margin] = NO_MARGINS
 ) -> EffectClaims | None:
     """The effect of a paradigm, of everybody but yardsticks; None where no effect is known or seen.
 
@@ -99,7 +97,7 @@ def effect_claims(
             ]
         effects, scored = [replace(one, table=testable_cells(one.table)) for one in effects], tested
     by_name = {one.effect.name: one for one in effects}
-    points = margin_of(margins, "points")
+    points = margins.get("points")
     for name, contrast in _COSTS:
         if name in by_name and (found := _of_rows(by_name[name], _rows(by_name[name].trends, contrast))):
             claims, rows = found
@@ -124,7 +122,7 @@ def _ends(by_name: Mapping[str, ComputedEffect], scored: Scored, margin: Margin 
     parts = []
     for index, end in (("primacy", "first"), ("recency", "last")):
         rows = table[(table["list_length"] == shared) & (table["index"] == index)]
-        claims = few([_claim(row, row["tested"], 0.0) for row in records(ranked(_telling(rows)))])
+        claims = few(ranked(_telling(rows))["claim"])
         parts.append((f"the {end} item minus those in the middle, ", claims))
     if not all(claims for _, claims in parts):
         return None
@@ -158,25 +156,9 @@ def _of_rows(one: ComputedEffect, rows: pd.DataFrame) -> tuple[tuple[Claim, ...]
     """Claims of rows of a table of slopes and differences, told from what guessing gives, and the
     numbers of these rows; None where there are none."""
     told = ranked(_telling(rows))
-    claims = {
-        number: _claim(row, one.estimates[number], row["guessing"])
-        for number, row in zip(told.index, records(told), strict=True)
-    }
+    claims = {number: one.claims[number] for number in told.index}
     kept = few([*claims.values()])
     return (kept, tuple(int(number) for number, claim in claims.items() if claim in kept)) if kept else None
-
-
-def _claim(row: Mapping[Any, Any], of: Any, null: float) -> Claim:
-    return Claim(
-        "effect",
-        str(row["agent"]),
-        str(row["agent_kind"]),
-        of,
-        float(null),
-        str(row["unit"]),
-        int(row["n_units"]),
-        str(row["note"]),
-    )
 
 
 def few(claims: Sequence[Claim]) -> tuple[Claim, ...]:

@@ -19,7 +19,7 @@ from ..figures.conditions_figure import CONDITIONS, unnamed
 from ..figures.effect_figure import ComputedEffect
 from ..figures.figure import Computed, DrawnFigure, Wish
 from ..figures.reaction_time_figure import ComputedTimes
-from ..stats.equivalence import Margin
+from ..inference import NO_MARGINS, Margin
 from .commands import ReportCommands
 from .effects import effect_tables
 from .folder import FigureFiles, Folder
@@ -77,7 +77,7 @@ def sparse(computed: Computed) -> str:
 
 
 def compute_figures(
-    data: Data, paradigm: str, margins: tuple[Margin, ...] = ()
+    data: Data, paradigm: str, margins: Mapping[str, Margin] = NO_MARGINS
 ) -> tuple[dict[str, Computed], list[str], list[str]]:
     """The numbers of all figures that a paradigm has, by name and in the page's order; why those
     are missing that the library's paradigm of this name has; and why others could not be computed."""

@@ -19,7 +19,7 @@ from ..data.sessions import SessionFacts
 from ..data.style import listed
 from ..data.timing import IN_BROWSERS, session_timing, verdict
 from ..data.unread import unread_shares
-from ..stats.guessers import at_guessing
+from ..guessing import at_guessing
 from .commands import ReportCommands
 from .folder import Folder
 from .html_tables import PageColumn, PageTable, page_table, words_of

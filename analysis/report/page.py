@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -24,10 +24,9 @@ from ..data.recipe import Recipe
 from ..data.scoring import plural
 from ..data.style import GROUP_MEANS, listed, looks
 from ..figures.charts import SHAPES, can_draw, page_theme, vegalite_version
-from ..inference import sizes_of_families
+from ..inference import Margin, sizes_of_families
 from ..model_vs_human.differences import at_common_conditions
 from ..nback.published import REFERENCE
-from ..stats.equivalence import Margin
 from .commands import ReportCommands
 from .folder import Folder, names_of_files
 from .lab import exclusion_part, spoilers, timing_part
@@ -61,7 +60,7 @@ class Options:
     pilot: bool = False
     rules: tuple[Rule, ...] = ()
     rules_file: Path | None = None
-    margins: tuple[Margin, ...] = ()
+    margins: Mapping[str, Margin] = field(default_factory=dict[str, Margin])
     recipe: Recipe | None = None
     recipe_typed: tuple[str, ...] = ()
     accept_unread: bool = False

@@ -4,7 +4,7 @@ the way."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,21 +15,12 @@ from ..data.loading import Data
 from ..data.scoring import Scored
 from ..data.style import GROUP_MEANS, Look, same_trials
 from ..data.unread import with_unread, withheld_notes
-from ..effects.curves import intrusions, overall
-from ..effects.effect import sources
+from ..effects.curves import intrusions, overall, sources
 from ..figures.effect_figure import ComputedEffect
 from ..figures.figure import Computed
-from ..inference import (
-    AgainstGuessing,
-    Claim,
-    against_guessing,
-    among_all,
-    guessing_table,
-    of_family,
-    sizes_of_families,
-)
+from ..guessing import AgainstGuessing, against_guessing, among_all, guessing_table
+from ..inference import NO_MARGINS, Claim, Margin, of_family, sizes_of_families
 from ..model_vs_human.differences import Difference, from_people
-from ..stats.equivalence import Margin, margin_of
 from . import html_tables as tables
 from .commands import ReportCommands
 from .effect_sentences import EffectClaims, effect_claims
@@ -67,7 +58,7 @@ class Numbers:
     failed: tuple[str, ...]
     nback: NBack | None
     differences: Mapping[str, Difference]
-    margins: tuple[Margin, ...] = ()
+    margins: Mapping[str, Margin] = field(default_factory=dict[str, Margin])
     effect: EffectClaims | None = None
 
     @property
@@ -169,14 +160,14 @@ class ParadigmPart:
     references: list[str]
 
 
-def numbers_of_all(data: Data, names: Sequence[str], margins: tuple[Margin, ...] = ()) -> dict[str, Numbers]:
+def numbers_of_all(data: Data, names: Sequence[str], margins: Mapping[str, Margin] = NO_MARGINS) -> dict[str, Numbers]:
     """Every table of some paradigms; each claim is one of all of its kind in these."""
     numbers = {name: numbers_of(data, name, margins) for name in names}
     sizes = sizes_of_families(claim for one in numbers.values() for claim in one.claims)
     return {name: one.among(sizes) for name, one in numbers.items()}
 
 
-def numbers_of(data: Data, paradigm: str, margins: tuple[Margin, ...] = ()) -> Numbers:
+def numbers_of(data: Data, paradigm: str, margins: Mapping[str, Margin] = NO_MARGINS) -> Numbers:
     """Every table of one paradigm."""
     scored = data.scored.parts[paradigm]
     figures, absent, failed = compute_figures(data, paradigm, margins)
@@ -227,7 +218,7 @@ def part_of(
         numbers.differences,
         numbers.guessed,
         numbers.blind,
-        margin_of(numbers.margins, "points"),
+        numbers.margins.get("points"),
     )
     if numbers.nback is not None:
         folder.table(f"{stem}_nback_blocks", numbers.nback.blocks)

@@ -18,12 +18,12 @@ from ..data.scoring import Scored, plural
 from ..data.sessions import ONE_SITTING, READABLE, WHOLE_BLOCK, SessionFacts, SpanFacts
 from ..data.style import GROUP_MEANS, listed, of_kinds, same_trials, title_of
 from ..data.unread import bounds_in_words
-from ..effects.evidence import Guessing
-from ..inference import SAME, AgainstGuessing
+from ..effects.curves import Guessing
+from ..guessing import SAME, AgainstGuessing
+from ..inference import Margin
 from ..means.bootstrap import FEW
 from ..model_vs_human.differences import Difference
 from ..stats.agreement import MOST_ANSWERERS
-from ..stats.equivalence import Margin
 
 _WHERE = {
     "above": "are above it",

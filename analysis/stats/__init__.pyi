@@ -1,8 +1,4 @@
 from . import mixed_model as mixed_model
-from .equivalence import Margin as Margin
-from .equivalence import Measured as Measured
-from .equivalence import equivalence_test as equivalence_test
-from .equivalence import read_margins as read_margins
 from .likeness import testable as testable
 from .mixed_model import Mixed as Mixed
 from .mixed_model import sort_cells as sort_cells

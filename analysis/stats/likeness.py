@@ -23,10 +23,10 @@ from ..data.columns import plain_name
 from ..data.scoring import WHO, Scored
 from ..data.unread import testable
 from ..effects.conditions import question_of
+from ..inference import MARGIN_COLUMNS, NO_MARGINS, Margin, judged
 from ..means.cell_means import Cells, place_of, unit_means
 from ..means.contrasts import Apart, Contrast, contrast_of
 from .agreement import MOST_ANSWERERS
-from .equivalence import MARGIN_COLUMNS, Margin, judged, margin_of
 
 if TYPE_CHECKING:
     from ..effects.sensitivity import Sensitivity
@@ -37,7 +37,7 @@ COLUMNS = ("kind", "contrast", "measure", "value", "se", "low", "high", "t", "df
 _PAIRS = 6
 
 
-def likeness(part: Scored, paradigm: str, by: str, margins: Sequence[Margin] = ()) -> pd.DataFrame:
+def likeness(part: Scored, paradigm: str, by: str, margins: Mapping[str, Margin] = NO_MARGINS) -> pd.DataFrame:
     """Compare every two answerers who are not yardsticks, over the conditions that both have, and
     every two conditions of each answerer.
 
@@ -55,9 +55,7 @@ def likeness(part: Scored, paradigm: str, by: str, margins: Sequence[Margin] = (
     names, called = ((by,) if by else ()), plain_name(by).replace("_", " ")
     part = testable(part, names)
     cells = unit_means(part, names)
-    tables = [
-        judged(_table(_places(cells, names), _of_means(cells), cells, "correct", called), margin_of(margins, "points"))
-    ]
+    tables = {"points": _table(_places(cells, names), _of_means(cells), cells, "correct", called)}
     sensitive = _detected(part, paradigm, names)
     if sensitive is not None:
         of, signal_cells = sensitive
@@ -67,14 +65,11 @@ def likeness(part: Scored, paradigm: str, by: str, margins: Sequence[Margin] = (
             row = dict(zip(heads, key, strict=True))
             if min(pair) >= 0:
                 pairs.setdefault(tuple(row[name] for name in WHO), {})[place_of(row, names)] = pair
-        tables.append(
-            judged(
-                _table(pairs, _of_sensitivity(of, signal_cells), signal_cells, "d′", called), margin_of(margins, "d′")
-            )
-        )
-    columns = [*COLUMNS, *(MARGIN_COLUMNS if any("alike" in one.columns for one in tables) else ())]
-    kept = [one for one in tables if len(one)]
-    table = pd.concat(kept, ignore_index=True) if kept else tables[0]
+        tables["d′"] = _table(pairs, _of_sensitivity(of, signal_cells), signal_cells, "d′", called)
+    tables = {unit: judged(one, margins[unit]) if unit in margins else one for unit, one in tables.items()}
+    columns = [*COLUMNS, *(MARGIN_COLUMNS if tables.keys() & margins.keys() else ())]
+    kept = [one for one in tables.values() if len(one)]
+    table = pd.concat(kept, ignore_index=True) if kept else tables["points"]
     table = table.reindex(columns=columns)
     return table.assign(alike=table["alike"].fillna("")) if "alike" in columns else table
 

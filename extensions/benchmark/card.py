@@ -45,7 +45,7 @@ _PEOPLE = frozenset({"participant", "simulated"})
 def judge(effect: Effect, agent: Contrast, other: Contrast) -> str:
     """``same``, ``differs`` or ``undecided``: two one-sided tests of the difference against the
     effect's margin."""
-    from spanlab.analysis.stats import equivalence_test
+    from spanlab.analysis import equivalence_test
 
     difference = Apart(other, agent.value) if _without_spread(agent) else Apart(agent, other)
     return (

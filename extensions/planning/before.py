@@ -22,8 +22,8 @@ from spanlab.sessions.studies import is_study, load_study
 from .methods import MODEL, REFERENCES, level_order, scores_and_tests
 
 if TYPE_CHECKING:
+    from spanlab.analysis import Margin
     from spanlab.analysis.data import Rule
-    from spanlab.analysis.stats import Margin
     from spanlab.paradigms import Paradigm, PlannedTrial
     from spanlab.sessions.studies import Group
 

@@ -6,7 +6,7 @@ import csv
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
@@ -37,7 +37,7 @@ from spanlab.core import SpanLabError, __version__, nearest, write_whole, writte
 if TYPE_CHECKING:
     import pandas as pd
 
-    from spanlab.analysis.stats import Margin, Measured
+    from spanlab.analysis import Margin, Measured
 
     from .planned_measures import PlannedSensitivity, PlannedTimes
     from .power import Assumed, Planned
@@ -249,7 +249,7 @@ def plan(
     >>> len(found.to_frame())
     1
     """
-    from spanlab.analysis.stats import read_margins
+    from spanlab.analysis import read_margins
 
     from .power import power, smallest
 
@@ -258,7 +258,7 @@ def plan(
             f"is {', '.join([*_UNITS][:-1])} or {[*_UNITS][-1]}, not '{value}'{nearest(value, _UNITS)}", option="value"
         )
     margins, unit = read_margins(words(margin)), _UNITS[value][0]
-    if any(one.unit != unit for one in margins):
+    if margins.keys() - {unit}:
         such = {"points": "5points (percentage points)", "d′": "0.3d'", "ms": "20ms"}[unit]
         raise SpanLabError(f"spanlab plan --value {value} simulates {_CALLED[value]}: its --margin is such as {such}")
     options: dict[str, Any] = {_SET.get(name, name): one for name, one in part(assumptions, Assumptions).items()}
@@ -273,7 +273,7 @@ def plan(
     assumed, notes = _assumed(value, paths(data), paradigm, by, conditions, change, read, between, stated, found)
     numbers = _numbers(people, "--people"), _numbers(trials, "--trials")
     found.lines += [assumed.words, *notes, ""]
-    declared = margins[0] if margins else None
+    declared = margins.get(unit)
     with progress_bar("simulated studies") as tell:
         table = power(
             assumed, *numbers, samples=samples, seed=seed, margin=declared.scaled if declared else None, tell=tell
@@ -350,9 +350,9 @@ def methods(
     >>> str(spanlab.methods(result.folder)).splitlines()[0]
     '# Methods'
     """
-    from spanlab.analysis.stats import read_margins
+    from spanlab.analysis import read_margins
 
-    margins, given, found = read_margins(words(margin)), paths(data), Result()
+    margins, given, found = (*read_margins(words(margin)).values(),), paths(data), Result()
     if before:
         from .before import methods_before
 
@@ -379,7 +379,7 @@ def methods(
     return found
 
 
-def _methods_of(given: list[Path], reading: Reading, margins: tuple[Margin, ...], by: str | None, found: Result) -> str:
+def _methods_of(given: list[Path], reading: Reading, margins: Sequence[Margin], by: str | None, found: Result) -> str:
     from spanlab.analysis.data import heads
 
     from .methods import methods as text_of

@@ -11,11 +11,12 @@ from typing import Any
 
 import pandas as pd
 
+from spanlab.analysis import Margin
 from spanlab.analysis.data import Data, Head, SessionFacts, listed, plural
 from spanlab.analysis.effects import EFFECTS, GROUP, GROUP_METHOD, ROC_METHOD
 from spanlab.analysis.figures import GROUPS, ROC
 from spanlab.analysis.report import protocols_of
-from spanlab.analysis.stats import Margin, sort_cells
+from spanlab.analysis.stats import sort_cells
 from spanlab.core import PARTICIPANT, SpanLabError, __version__, as_object, grouped, kind_named
 from spanlab.sessions.record import browser_of
 from spanlab.sessions.studies import people, read_head, read_journal, runs

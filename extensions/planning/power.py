@@ -24,9 +24,10 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 import pandas as pd
 
+from spanlab.analysis import equivalence_test
 from spanlab.analysis.data import Scored, plural
 from spanlab.analysis.means import LEVEL, NEAR, are_rare, contrast, least_variances
-from spanlab.analysis.stats import Mixed, equivalence_test
+from spanlab.analysis.stats import Mixed
 from spanlab.core import SpanLabError
 
 from .planned_measures import chosen_conditions, design_in_words

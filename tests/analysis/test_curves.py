@@ -11,8 +11,8 @@ from analysis_tables import mixed, responses
 
 from spanlab.analysis.effects.curves import accuracy, overall, primacy_recency
 from spanlab.analysis.means import bootstrap
-from spanlab.analysis.means.bootstrap import estimate_pooled, score_limits
-from spanlab.analysis.means.contrasts import estimate
+from spanlab.analysis.means.bootstrap import estimate_pooled
+from spanlab.analysis.means.contrasts import estimate, score_limits
 
 
 def bowed(length: int, position: int) -> float:

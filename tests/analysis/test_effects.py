@@ -19,10 +19,9 @@ from observed import along, change_detection, recall, rows_by, switching, table,
 from spanlab.analysis.data.scoring import Scored, score_table
 from spanlab.analysis.effects.capacity import cowan_k, pashler_k
 from spanlab.analysis.effects.curves import accuracy, averages, averages_of
-from spanlab.analysis.effects.effect import Effect
+from spanlab.analysis.effects.effect import Effect, trends
 from spanlab.analysis.effects.reaction_times import fit, reaction_times
 from spanlab.analysis.effects.registry import EFFECTS, effect
-from spanlab.analysis.effects.trends import trends
 from spanlab.analysis.figure_catalogue import FIGURES
 from spanlab.analysis.figures.charts import draw, page
 from spanlab.analysis.figures.effect_figure import caption, effect_chart, looks_of, panel_names

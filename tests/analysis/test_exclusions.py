@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from spanlab.analysis.data.exclusions import MEASURES, OF_FOLDERS, Exclusions, OfSessions, Rule, apply_exclusions
 from spanlab.analysis.data.scoring import score_table
-from spanlab.analysis.inference import against_guessing
+from spanlab.analysis.guessing import against_guessing
 from spanlab.api import read_rules
 from spanlab.core.errors import ParadigmError, SpanLabError
 

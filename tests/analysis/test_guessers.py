@@ -19,7 +19,7 @@ from scipy import stats
 from spanlab.analysis.data.scoring import Scored, score_table
 from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.figures.effect_figure import effect_chart, looks_of
-from spanlab.analysis.inference import against_guessing
+from spanlab.analysis.guessing import against_guessing
 from spanlab.analysis.stats.laplace import Laplace, fit
 from spanlab.analysis.stats.mixed_contrasts import contrasts, terms
 from spanlab.analysis.stats.mixed_model import Mixed, mixed_model

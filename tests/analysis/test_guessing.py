@@ -10,7 +10,7 @@ from analysis_tables import responses
 
 from spanlab.agents.oracles import Chance
 from spanlab.analysis.data.scoring import score_table
-from spanlab.analysis.effects.evidence import Guessing
+from spanlab.analysis.effects.curves import Guessing
 from spanlab.analysis.effects.registry import effect
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign

@@ -18,10 +18,9 @@ from spanlab.analysis.data.exclusions import Rule, apply_exclusions
 from spanlab.analysis.data.scoring import Scored, score_table
 from spanlab.analysis.data.style import name_agents
 from spanlab.analysis.effects.curves import intrusions, overall
-from spanlab.analysis.effects.effect import Effect
+from spanlab.analysis.effects.effect import Effect, trends
 from spanlab.analysis.effects.reaction_times import reaction_times
 from spanlab.analysis.effects.registry import EFFECTS, effect
-from spanlab.analysis.effects.trends import trends
 from spanlab.analysis.model_vs_human.comparison import ceilings, distances
 from spanlab.analysis.model_vs_human.scores import scores
 from spanlab.analysis.nback.cells import nback_cells

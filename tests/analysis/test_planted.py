@@ -17,9 +17,9 @@ from scipy.special import expit, logit
 
 from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.effects.curves import primacy_recency
+from spanlab.analysis.effects.effect import trends
 from spanlab.analysis.effects.reaction_times import ExGaussian, fit, limits, over_people, reaction_times
 from spanlab.analysis.effects.registry import effect
-from spanlab.analysis.effects.trends import trends
 from spanlab.analysis.stats.agreement import error_consistency
 
 pytestmark = pytest.mark.slow

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import spanlab.human_data
-from spanlab.analysis.effects.effect import published_curve, sources
+from spanlab.analysis.effects.curves import published_curve, sources
 from spanlab.human_data import PUBLISHED_COLUMNS, published, studies
 
 

@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 from observed import recall, rows_by, together
 
+from spanlab.analysis.effects.effect import trends
 from spanlab.analysis.effects.recall import clustering, lag_counts, transitions
 from spanlab.analysis.effects.registry import effect
-from spanlab.analysis.effects.trends import trends
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "recall_by_quail.json").read_text())
 

@@ -15,8 +15,8 @@ from observed import Trial, rows_by, switching, table, together
 from scipy.special import ndtr, ndtri
 
 from spanlab.analysis.data.scoring import score_table
+from spanlab.analysis.effects.effect import trends
 from spanlab.analysis.effects.registry import effect
-from spanlab.analysis.effects.trends import trends
 from spanlab.analysis.stats.laplace import Laplace, Probit
 from spanlab.analysis.stats.sensitivity_model import sensitivity_contrasts, sensitivity_model
 from spanlab.analysis.stats.signal_detection import signal_of, thinned_z

@@ -19,12 +19,12 @@ from spanlab.analysis.data.scoring import Scored, score_table
 from spanlab.analysis.data.unread import testable as those_tested
 from spanlab.analysis.data.unread import unread_notes, unread_shares, withheld_notes
 from spanlab.analysis.effects.curves import overall
+from spanlab.analysis.effects.effect import trends
 from spanlab.analysis.effects.reaction_times import reaction_times
 from spanlab.analysis.effects.registry import effect
-from spanlab.analysis.effects.trends import trends
 from spanlab.analysis.figure_catalogue import figure_named
 from spanlab.analysis.figures.figure import Wish
-from spanlab.analysis.inference import against_guessing
+from spanlab.analysis.guessing import against_guessing
 from spanlab.analysis.model_vs_human.comparison import distances
 from spanlab.analysis.model_vs_human.scores import scores
 from spanlab.analysis.report.page import compare

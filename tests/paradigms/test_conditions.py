@@ -26,7 +26,7 @@ from spanlab.analysis.data.columns import Declared, varied
 from spanlab.analysis.data.loading import load as load_data
 from spanlab.analysis.data.scoring import Scored, score_table
 from spanlab.analysis.effects.conditions import conditions_effect, effect_of_file
-from spanlab.analysis.effects.trends import between_panels, trends
+from spanlab.analysis.effects.effect import between_panels, trends
 from spanlab.analysis.figures.conditions_figure import CONDITIONS
 from spanlab.analysis.figures.figure import Wish
 from spanlab.analysis.report.figures import compute_figures

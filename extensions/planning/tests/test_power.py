@@ -17,11 +17,11 @@ from command_line import command_line
 from observed import along, table, together
 from scipy.special import ndtr
 
+from spanlab.analysis import equivalence_test
 from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.effects.conditions import conditions_effect
-from spanlab.analysis.effects.trends import trends
+from spanlab.analysis.effects.effect import trends
 from spanlab.analysis.means import contrast, contrast_of, unit_means
-from spanlab.analysis.stats import equivalence_test
 from spanlab.analysis.stats.mixed_model import mixed_model
 from spanlab.core.errors import SpanLabError
 from spanlab.extensions.planning.planned_measures import PlannedSensitivity, PlannedTimes, from_people

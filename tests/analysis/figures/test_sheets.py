@@ -18,7 +18,7 @@ from spanlab.analysis.data.scoring import WHO, score_table
 from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.figures.charts import Sheet, draw, held, sheet_for, text_width, wrapped
 from spanlab.analysis.figures.effect_figure import effect_chart, looks_of
-from spanlab.analysis.means.within_people import of_each_person, within_people
+from spanlab.analysis.means.over_people import of_each_person, within_people
 from spanlab.core.errors import SpanLabError
 
 POSITION = effect("serial_position")

@@ -15,7 +15,8 @@ from analysis_tables import mixed, responses
 from spanlab.analysis.data.loading import Data, load
 from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.effects.curves import overall
-from spanlab.analysis.inference import Claim, against_guessing
+from spanlab.analysis.guessing import against_guessing
+from spanlab.analysis.inference import Claim
 from spanlab.analysis.means.contrasts import Contrast
 from spanlab.analysis.model_vs_human.differences import Difference, at_common_conditions, from_people
 from spanlab.analysis.report.text import _from_people as told

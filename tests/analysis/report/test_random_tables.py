@@ -16,7 +16,7 @@ from analysis_tables import mixed, responses
 from spanlab.analysis.data.loading import load
 from spanlab.analysis.data.style import GROUP_MEANS
 from spanlab.analysis.figures.effect_figure import ComputedEffect
-from spanlab.analysis.inference import guessing_table
+from spanlab.analysis.guessing import guessing_table
 from spanlab.analysis.report.paradigm import numbers_of
 
 #: Columns of an estimate, its limits beside it.

@@ -14,14 +14,14 @@ from observed import Trial, along, switching, table, together
 
 from spanlab.analysis.data.loading import load
 from spanlab.analysis.data.scoring import score_table
-from spanlab.analysis.means.contrasts import Contrast, contrast
-from spanlab.analysis.report.page import Options, compare
-from spanlab.analysis.stats.equivalence import (
+from spanlab.analysis.inference import (
     Margin,
     equivalence_test,
     read_margins,
     verdict_in_words,
 )
+from spanlab.analysis.means.contrasts import Contrast, contrast
+from spanlab.analysis.report.page import Options, compare
 from spanlab.analysis.stats.likeness import likeness
 from spanlab.analysis.stats.reliability import reliability, spearman_brown
 from spanlab.core.errors import SpanLabError
@@ -163,9 +163,13 @@ def switchers(net: float) -> pd.DataFrame:
 
 
 def test_margins_are_declared_with_their_unit() -> None:
-    assert [one.words for one in read_margins(["5points", "0.3d'", "20 ms"])] == ["5 points", "0.3 d′", "20 ms"]
-    assert read_margins(["0,3dprime"])[0] == Margin(0.3, "d′")
-    assert read_margins([Margin(2.5, "points").typed]) == (Margin(2.5, "points"),)
+    assert [one.words for one in read_margins(["5points", "0.3d'", "20 ms"]).values()] == [
+        "5 points",
+        "0.3 d′",
+        "20 ms",
+    ]
+    assert read_margins(["0,3dprime"]) == {"d′": Margin(0.3, "d′")}
+    assert read_margins([Margin(2.5, "points").typed]) == {"points": Margin(2.5, "points")}
     for wrong, why in (
         ("5", "number with its unit"),
         ("0points", "above 0"),

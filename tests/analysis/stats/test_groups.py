@@ -20,8 +20,8 @@ from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.effects.groups import between_groups, group_effect, hedges_g, people_in_groups, welch_f, welch_t
 from spanlab.analysis.figure_catalogue import FIGURES, figure_named
 from spanlab.analysis.figures.figure import Wish
+from spanlab.analysis.inference import read_margins
 from spanlab.analysis.report import folder as report_folder
-from spanlab.analysis.stats.equivalence import read_margins
 from spanlab.analysis.stats.mixed_contrasts import contrasts
 from spanlab.analysis.stats.mixed_model import mixed_model
 from spanlab.core.errors import SpanLabError

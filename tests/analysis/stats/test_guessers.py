@@ -7,8 +7,8 @@ import pytest
 from scipy.special import expit
 
 from spanlab.analysis.data.scoring import score_table
+from spanlab.analysis.guessing import at_guessing
 from spanlab.analysis.report.lab import spoilers
-from spanlab.analysis.stats.guessers import at_guessing
 
 MEAN = 2.944  # 95 % in log odds
 

@@ -19,12 +19,12 @@ from scipy.special import expit
 from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.effects.capacity import least_variance, over_units, pashler_k
 from spanlab.analysis.effects.curves import overall
+from spanlab.analysis.effects.effect import trends
 from spanlab.analysis.effects.registry import effect
-from spanlab.analysis.effects.trends import trends
+from spanlab.analysis.inference import Margin
 from spanlab.analysis.means.cell_means import Cells
 from spanlab.analysis.means.contrasts import Apart, Contrast, contrast, contrast_of, estimate
 from spanlab.analysis.model_vs_human.scores import _limits_of_ratio as limits_of_ratio
-from spanlab.analysis.stats.equivalence import Margin
 
 Random = np.random.RandomState
 SETS = 800

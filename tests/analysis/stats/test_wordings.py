@@ -15,7 +15,7 @@ from spanlab.analysis.data.scoring import Scored, score_table
 from spanlab.analysis.data.sessions import SessionFacts
 from spanlab.analysis.data.style import LABEL, labelled, name_agents, pooled
 from spanlab.analysis.effects.curves import overall
-from spanlab.analysis.inference import against_guessing
+from spanlab.analysis.guessing import against_guessing
 from spanlab.analysis.means.cell_means import unit_means
 from spanlab.analysis.means.contrasts import contrast_of
 from spanlab.analysis.nback.cells import nback_cells

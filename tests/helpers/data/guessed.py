@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from spanlab.analysis.data.scoring import Scored
-from spanlab.analysis.inference import against_guessing, among_all, guessing_table
+from spanlab.analysis.guessing import against_guessing, among_all, guessing_table
 
 
 def guessed(scored: Scored) -> pd.DataFrame:
