@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from .people import ScoreTable
+    from .score_table import ScoreTable
 
 __all__ = ["scores_by_person"]
 

@@ -21,9 +21,9 @@ from spanlab.exchange import csv_text
 from spanlab.sessions.record import read_session, read_table
 from spanlab.sessions.studies import read_head, read_journal, runs
 
-from .correlations import correlations, matrix
 from .notes import read_notes
-from .people import ScoreTable, scores_by_person
+from .people import scores_by_person
+from .score_table import ScoreTable, correlations, matrix
 
 if TYPE_CHECKING:
     from spanlab.analysis.data import Data, Rule

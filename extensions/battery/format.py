@@ -13,7 +13,7 @@ from typing_extensions import override
 from spanlab.core import SpanLabError
 from spanlab.exchange import Flag, Format, Options, Place, Report, Side, counted
 
-from .people import ScoreTable
+from .score_table import ScoreTable
 
 _SESSIONS = Place("sessions, or folders of sessions such as data", "DATA...", many=True)
 

@@ -1,122 +1,302 @@
-"""One row for each participant, a column for each score, and a codebook that says what each column
-is."""
+"""One row for each participant, a column for each score: a score is a sentence, a unit, and a function
+of the rows that it rests on."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spanlab.analysis.data import decisions_of, of_sessions, score_table
-from spanlab.analysis.effects import in_order, in_words, question_of
-from spanlab.analysis.stats import spearman_brown
+from spanlab.analysis.effects import cowan_k, in_order, in_words, pashler_k, question_of
+from spanlab.analysis.stats import detection, fit_mixture, spearman_brown
 from spanlab.core import SpanLabError, grouped
 
-from . import measures
-from .measures import Measure, Rows
+from .score_table import ScoreTable, alpha, correlation, omega, spread
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from spanlab.analysis.data import Rule, SessionFacts
 
-CODEBOOK = (
-    "column",
-    "says",
-    "unit",
-    "source",
-    "people",
-    "mean",
-    "sd",
-    "reliability",
-    "reliability_sessions",
-    "alpha",
-    "omega",
-    "sem",
-)
-#: A correlation over people needs so many of them.
-_FEWEST = 4
+#: The rows of a participant in a paradigm: columns as arrays of the same length, among them
+#: ``trial`` (a number for each trial).
+Rows = Mapping[str, np.ndarray]
+#: A mixture is fitted to at least so many answers.
+FEWEST_REPORTS = 30
 
 
-@dataclass
-class ScoreTable:
-    """The scores of participants.
+@dataclass(frozen=True)
+class Measure:
+    """A score of a participant.
 
     Parameters
     ----------
-    rows : of each participant the values of the columns
-    codebook : of each column its sentence, unit and source, and its mean, spread and reliability
-        over people
-    simulated : what is said of simulated participants, who are left out, or have these scores;
-        empty where none took part
+    name : of its column, after that of the paradigm
+    says : what it is, in a sentence
+    unit : of its values
+    value : the score of some rows, NaN where they do not tell it
+    resampled : whether halves of the trials and trials left out tell reliability and standard error
     """
 
-    rows: dict[str, dict[str, Any]] = field(default_factory=dict)
-    codebook: dict[str, dict[str, Any]] = field(default_factory=dict)
-    simulated: str = ""
-
-    def add(
-        self, column: str, says: str, unit: str, source: str, values: Mapping[str, Any], **qualities: float
-    ) -> None:
-        """Add a column; one in which nobody has a value is left out."""
-        known = {person: value for person, value in values.items() if value is not None and value == value}
-        if not known:
-            return
-        self.codebook[column] = (
-            {"column": column, "says": says, "unit": unit, "source": source, "people": len(known)}
-            | spread(known.values())
-            | qualities
-        )
-        for person, value in known.items():
-            self.rows.setdefault(person, {})[column] = value
-
-    def table(self) -> pd.DataFrame:
-        """The wide table: a row for each participant, in the order of their names."""
-        import pandas as pd
-
-        people = sorted(self.rows)
-        return pd.DataFrame(
-            {"participant": people}
-            | {column: [self.rows[person].get(column) for person in people] for column in self.codebook}
-        )
-
-    def codes(self) -> pd.DataFrame:
-        """The codebook: a row for each column but ``participant``."""
-        import pandas as pd
-
-        return pd.DataFrame(list(self.codebook.values()), columns=[*CODEBOOK])
+    name: str
+    says: str
+    unit: str
+    value: Callable[[Rows], float]
+    resampled: bool = True
 
 
-def spread(values: Any) -> dict[str, float]:
-    """Mean and standard deviation of numbers; nothing of words."""
-    numbers = [
-        float(value) for value in values if isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    ]
+def _mean(values: np.ndarray) -> float:
+    return float(values.mean()) if len(values) else np.nan
+
+
+def _lists(rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of each list its length, the items at their right places, and whether the whole list was
+    given without anything else."""
+    _, first, trial = np.unique(rows["trial"], return_index=True, return_inverse=True)
+    length = np.bincount(trial)
+    right = np.bincount(trial, weights=rows["correct"])
+    return length, right, (right == length) & (rows["edit_distance"][first] == 0)
+
+
+def _unit(rows: Rows) -> float:
+    length, right, _ = _lists(rows)
+    return _mean(right / length)
+
+
+def _load(rows: Rows) -> float:
+    return _mean(rows["correct"])
+
+
+def _all_or_nothing(rows: Rows) -> float:
+    return _mean(_lists(rows)[2].astype(float))
+
+
+def _absolute(rows: Rows) -> float:
+    length, _, whole = _lists(rows)
+    return float(length[whole].sum())
+
+
+def _longest(rows: Rows) -> float:
+    """The longest length of which at least half of the lists were recalled whole; 0 where there is
+    none."""
+    length, _, whole = _lists(rows)
+    return float(max((one for one in np.unique(length) if whole[length == one].mean() >= 0.5), default=0))
+
+
+def _share(rows: Rows) -> float:
+    return _mean(rows["correct"])
+
+
+def _share_of_trials(rows: Rows) -> float:
+    """The mean over trials of the share of right answers in each, as on pages."""
+    _, trial = np.unique(rows["trial"], return_inverse=True)
+    return _mean(np.bincount(trial, rows["correct"]) / np.bincount(trial)) if len(trial) else np.nan
+
+
+def _omitted(rows: Rows) -> float:
+    return _mean(rows["omitted"])
+
+
+def _time(share: float) -> Callable[[Rows], float]:
+    def of(rows: Rows) -> float:
+        times = rows["rt_ms"][(rows["correct"] == 1) & np.isfinite(rows["rt_ms"])]
+        return float(np.quantile(times, share)) if len(times) else np.nan
+
+    return of
+
+
+def _counts(rows: Rows) -> tuple[int, int, int, int]:
+    """Hits, misses, false alarms and correct rejections; who does not answer misses a signal, and
+    is in no count where there was none."""
+    signal, right, answered = rows["signal"] == 1, rows["correct"] == 1, rows["omitted"] == 0
+    other = ~signal & answered
     return (
-        {"mean": float(np.mean(numbers)), "sd": float(np.std(numbers, ddof=1)) if len(numbers) > 1 else np.nan}
-        if numbers
-        else {}
+        int((signal & right).sum()),
+        int((signal & ~right).sum()),
+        int((other & ~right).sum()),
+        int((other & right).sum()),
     )
 
 
-def correlation(first: Mapping[str, float], second: Mapping[str, float]) -> float:
-    """Pearson's r over those who have both values; NaN of fewer than four people, or where they do
-    not differ."""
-    both = np.array(
-        [
-            (first[one], second[one])
-            for one in first
-            if one in second and first[one] == first[one] and second[one] == second[one]
-        ],
-        float,
-    )
-    if len(both) < _FEWEST or np.ptp(both[:, 0]) == 0 or np.ptp(both[:, 1]) == 0:
+def _detected(rows: Rows, name: str) -> float:
+    hits, misses, alarms, rejections = _counts(rows)
+    if not hits + misses or not alarms + rejections:
         return np.nan
-    return float(np.corrcoef(both.T)[0, 1])
+    return float(getattr(detection(hits, misses, alarms, rejections), name))
+
+
+def _k(formula: Callable[..., float]) -> Callable[[Rows], float]:
+    def of(rows: Rows) -> float:
+        """The mean of K over set sizes with both kinds of trials."""
+        values = []
+        for size in np.unique(rows["set_size"]):
+            hits, misses, alarms, rejections = _counts(
+                {name: column[rows["set_size"] == size] for name, column in rows.items()}
+            )
+            if hits + misses and alarms + rejections:
+                others = alarms + rejections
+                values.append(float(formula(size, hits / (hits + misses), alarms / others, others)))
+        return _mean(np.array(values))
+
+    return of
+
+
+def _errors(rows: Rows) -> np.ndarray:
+    """Errors of answers in radians of the whole circle."""
+    known = np.isfinite(rows["error"])
+    return rows["error"][known] * 2 * np.pi / rows["period"][known]
+
+
+def _mixed(of: Callable[[Rows], float]) -> Callable[[Rows], float]:
+    return lambda rows: of(rows) if len(_errors(rows)) >= FEWEST_REPORTS else np.nan
+
+
+def _precision(rows: Rows) -> float:
+    return float(np.degrees(fit_mixture(_errors(rows)).sd))
+
+
+def _guesses(rows: Rows) -> float:
+    return float(fit_mixture(_errors(rows)).p_guess)
+
+
+def _difference(of: Callable[[Rows], float]) -> Callable[[Rows], float]:
+    """A score of the rows of one level (``signal`` 1) minus that of the other's (0)."""
+
+    def value(rows: Rows) -> float:
+        one, other = ({name: column[rows["signal"] == level] for name, column in rows.items()} for level in (1, 0))
+        return of(one) - of(other)
+
+    return value
+
+
+def _mean_time(rows: Rows) -> float:
+    times = rows["rt_ms"][(rows["correct"] == 1) & np.isfinite(rows["rt_ms"])]
+    return _mean(times)
+
+
+#: By the value of an effect that a paradigm's file declares, its unit and its size in one person.
+EFFECTS: Mapping[str, tuple[str, Callable[[Rows], float]]] = {
+    "correct": ("share, -1 to 1", _difference(_share)),
+    "rt_ms": ("ms", _difference(_mean_time)),
+    "rt_median": ("ms", _difference(_time(0.5))),
+    "d_prime": ("z", lambda rows: _detected(rows, "dprime")),
+}
+ACCURACY = (
+    Measure(
+        "accuracy",
+        "Share of right answers, the mean over trials; omitted and invalid answers are wrong.",
+        "share, 0 to 1",
+        _share_of_trials,
+    ),
+    Measure(
+        "omitted",
+        "Share of questions without an answer in time, or with an answer that is not allowed.",
+        "share, 0 to 1",
+        _omitted,
+    ),
+)
+TIMES = (
+    Measure("rt_median", "Median reaction time of right answers.", "ms", _time(0.5)),
+    Measure("rt_p10", "Reaction time below which a tenth of the right answers lies.", "ms", _time(0.1)),
+    Measure(
+        "rt_p90", "Reaction time below which nine tenths of the right answers lie: the slow tail.", "ms", _time(0.9)
+    ),
+)
+LISTS = (
+    Measure(
+        "pcu",
+        "Partial-credit unit score: mean over lists of the share of items at their right places (Conway et al., 2005).",
+        "share, 0 to 1",
+        _unit,
+    ),
+    Measure(
+        "pcl",
+        "Partial-credit load score: share of all items of all lists at their right places, so that long lists count"
+        " more.",
+        "share, 0 to 1",
+        _load,
+    ),
+    Measure(
+        "anu",
+        "All-or-nothing unit score: share of lists that were recalled whole, in order.",
+        "share, 0 to 1",
+        _all_or_nothing,
+    ),
+    Measure(
+        "absolute",
+        "Absolute score: sum of the lengths of the lists that were recalled whole, in order.",
+        "items",
+        _absolute,
+    ),
+    Measure(
+        "span",
+        "Span: longest list length of which at least half of the lists were recalled whole; 0 where there is none.",
+        "items",
+        _longest,
+    ),
+)
+DETECTION = (
+    Measure(
+        "d_prime",
+        "d′ = z(H) − z(F), with half an answer added to each count (log-linear).",
+        "z",
+        lambda rows: _detected(rows, "dprime"),
+    ),
+    Measure(
+        "criterion",
+        "c = −(z(H) + z(F)) / 2; above 0 for somebody who rarely reports a signal.",
+        "z",
+        lambda rows: _detected(rows, "criterion"),
+    ),
+)
+CAPACITY = (
+    Measure("k_cowan", "Cowan's K = N (H − F), for probes of single items; mean over set sizes.", "items", _k(cowan_k)),
+    Measure(
+        "k_pashler",
+        "Pashler's K = N (H − F) / (1 − F), without the bias of few trials, for whole displays; mean over set sizes.",
+        "items",
+        _k(pashler_k),
+    ),
+)
+REPORT = (
+    Measure(
+        "error",
+        "Mean size of errors of continuous reports, of a whole circle.",
+        "degrees",
+        lambda rows: _mean(np.abs(np.degrees(_errors(rows)))),
+    ),
+    Measure(
+        "mixture_sd",
+        "Standard deviation of remembered values, by a mixture of von Mises and uniform.",
+        "degrees",
+        _mixed(_precision),
+        resampled=False,
+    ),
+    Measure(
+        "mixture_guesses", "Share of guesses, by the same mixture.", "share, 0 to 1", _mixed(_guesses), resampled=False
+    ),
+    Measure(
+        "mixture_answers",
+        f"Answers it rests on; below {FEWEST_REPORTS} it is not fitted.",
+        "answers",
+        lambda r: len(_errors(r)),
+        resampled=False,
+    ),
+)
+PROCESSING = (
+    Measure(
+        "processing_accuracy",
+        "Share of right decisions between the items of a complex span; omitted ones are wrong.",
+        "share, 0 to 1",
+        _share,
+    ),
+    Measure("processing_rt", "Median reaction time of right decisions between the items.", "ms", _time(0.5)),
+)
 
 
 def scores_by_person(
@@ -176,17 +356,17 @@ def _kinds(
 ) -> Iterator[tuple[pd.DataFrame, tuple[Measure, ...], str]]:
     """The rows that measures rest on, the measures, and the rows in words."""
     if len(items):
-        yield items, (*measures.ACCURACY, *measures.TIMES), "scored answers"
+        yield items, (*ACCURACY, *TIMES), "scored answers"
         ordered = items[in_order(items)] if {"edit_distance", "output_position"} <= {*items.columns} else items.iloc[:0]
         if len(ordered):
-            yield ordered, measures.LISTS, "answers in order"
+            yield ordered, LISTS, "answers in order"
         if "error" in items.columns and items["error"].notna().any():
-            yield items, measures.REPORT, "continuous reports"
+            yield items, REPORT, "continuous reports"
         elif not len(ordered):
             yield from _detections(items, paradigm)
     idle = rows[decisions_of(rows)]
     if len(idle):
-        yield idle, measures.PROCESSING, "decisions that need no memory (set size 0)"
+        yield idle, PROCESSING, "decisions that need no memory (set size 0)"
 
 
 def _detections(items: pd.DataFrame, paradigm: str) -> Iterator[tuple[pd.DataFrame, tuple[Measure, ...], str]]:
@@ -200,7 +380,7 @@ def _detections(items: pd.DataFrame, paradigm: str) -> Iterator[tuple[pd.DataFra
         sized = (signal, other) == ("different", "same") and bool(items["set_size"].gt(0).all())
         yield (
             asked,
-            (*measures.DETECTION, *(measures.CAPACITY if sized else ())),
+            (*DETECTION, *(CAPACITY if sized else ())),
             f"questions whose signal is '{signal}'",
         )
 
@@ -208,7 +388,7 @@ def _detections(items: pd.DataFrame, paradigm: str) -> Iterator[tuple[pd.DataFra
 def _effects(items: pd.DataFrame, facts: SessionFacts) -> Iterator[tuple[pd.DataFrame, tuple[Measure, ...], str]]:
     """The effects that the paradigm's file declares: rows of two levels, with the first of them as ``signal``."""
     for effect in facts.declared.effects.values():
-        unit, value = measures.EFFECTS[effect.value]
+        unit, value = EFFECTS[effect.value]
         if effect.of not in items.columns:
             continue
         words = in_words(items[effect.of])
@@ -424,53 +604,3 @@ def _timing_rule() -> Rule:
     from spanlab.analysis.data import Rule
 
     return Rule(leave_out="sessions", where="timing", above=0)
-
-
-#: Below this change of communalities the factor is final.
-_FINAL = 1e-13
-
-
-def alpha(answers: np.ndarray) -> float:
-    """Cronbach's alpha: k / (k − 1) × (1 − sum of the items' variances / variance of their sum);
-    NaN of fewer than two items, or without spread.
-
-    Parameters
-    ----------
-    answers : a row for each person, a column for each item; reversed items turned round
-    """
-    people, items = answers.shape
-    if items < 2 or people < 3:
-        return np.nan
-    whole = answers.sum(axis=1).var(ddof=1)
-    return float(items / (items - 1) * (1 - answers.var(axis=0, ddof=1).sum() / whole)) if whole > 0 else np.nan
-
-
-def omega(answers: np.ndarray) -> float:
-    """McDonald's omega of one common factor of the covariances, by least squares: (sum of
-    loadings)² over that plus the sum of what is unique.
-
-    NaN of fewer than three items, without spread, or where an item has no unique variance left.
-
-    Parameters
-    ----------
-    answers : a row for each person, a column for each item; reversed items turned round
-    """
-    people, items = answers.shape
-    if items < 3 or people < 4 or (answers.var(axis=0) == 0).any():
-        return np.nan
-    covariance = np.cov(answers.T)
-    common = np.diag(covariance) / 2
-    loadings = np.sqrt(common)
-    for _ in range(100_000):
-        reduced = covariance - np.diag(np.diag(covariance) - common)
-        values, vectors = np.linalg.eigh(reduced)
-        loadings = vectors[:, -1] * np.sqrt(max(values[-1], 0.0))
-        change = float(np.abs(loadings**2 - common).max())
-        common = loadings**2
-        if change < _FINAL * float(np.diag(covariance).max()):
-            break
-    unique = np.diag(covariance) - common
-    if (unique < 0).any():
-        return np.nan
-    general = float(loadings.sum() ** 2)
-    return general / (general + float(unique.sum()))

@@ -18,8 +18,8 @@ FEWEST = 3
 def section(request: SectionRequest) -> ReportSection | None:
     """Return the scores of everybody and their codebook; None of fewer than three people, or where
     tables were given and no sessions."""
-    from .correlations import correlations, matrix
     from .files import gathered
+    from .score_table import correlations, matrix
 
     if not request.folders or len({facts.participant for facts in request.data.sessions if facts.participant}) < FEWEST:
         return None

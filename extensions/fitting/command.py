@@ -89,8 +89,8 @@ def fit(
     >>> sorted(set(found.to_frame()["parameter"]))
     ['attended', 'power', 'precision']
     """
-    from .page import tables
     from .reading import PUBLISHED, answerers, published
+    from .saved import tables
     from .study import study
 
     given = paths(data)
@@ -116,7 +116,7 @@ def fit(
         found.lines += shown(studies[-1])
     found.tables = tables(studies)
     if output is not None:
-        from .page import write
+        from .saved import write
 
         found.files += map(Path, write(studies, Path(output)))
     if save and folder is not None:

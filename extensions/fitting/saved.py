@@ -1,5 +1,5 @@
-"""Fits that are kept beside the sessions (``spanlab fit --save``), and shown in the report as long
-as the answers are those that were fitted.
+"""The files of fits: tables, pictures and one page (``spanlab fit -o``), and fits that are kept beside the
+sessions (``--save``), which the report shows as long as the answers are those that were fitted.
 
 Fits and recovery take minutes, and a report is made often: the report makes none of them, it shows
 what was kept.
@@ -7,31 +7,90 @@ what was kept.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spanlab.analysis.report import PageColumn, ReportSection, page_table
-from spanlab.core import SpanLabError, write_whole
-
-if TYPE_CHECKING:
-    from spanlab.analysis.report import PageTable, SectionRequest
-
-    from .reading import Answerer
-    from .study import Study
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from spanlab.core import SpanLabError, __version__, write_whole, written_in
+from spanlab.exchange import csv_text
 
 from .trials import cells_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from spanlab.analysis.report import PageTable, SectionRequest
+
     from .reading import Answerer
+    from .study import Study
+
+#: The file in the first folder of the data, and the number of its format.
+FILE, FORMAT = "models-of-memory.json", 1
+#: Answerers of a group that the tables list one by one.
+_MOST = 40
+
+
+def tables(studies: Sequence[Study]) -> dict[str, list[dict[str, Any]]]:
+    """The fits of each answerer, and how well parameters are recovered."""
+    return {
+        "fits": [row for study in studies for row in study.rows()],
+        "recovery": [
+            {"paradigm": study.paradigm, **asdict(row)} for study in studies for row in study.recovery.parameters
+        ],
+    }
+
+
+def write(studies: Sequence[Study], folder: Path) -> list[Path]:
+    """Write all files of some fits.
+
+    Returns
+    -------
+    their paths
+
+    Raises
+    ------
+    SpanLabError
+        when they cannot be written.
+    """
+    import jinja2
+    import pandas as pd
+
+    from spanlab.analysis.figures import save_as
+
+    from .picture import curves_picture, parameters_picture
+
+    pictures = {}
+    paths = []
+    for study in studies:
+        for name, spec in (("parameters", parameters_picture(study)), ("curves", curves_picture(study))):
+            path = save_as(spec, folder / f"{study.paradigm}-{name}.svg")
+            paths += [path, save_as(spec, folder / f"{study.paradigm}-{name}.pdf")]
+            pictures[study.paradigm, name] = base64.b64encode(path.read_bytes()).decode()
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    template = environment.from_string(files(__package__ or "").joinpath("page.html.jinja").read_text("utf-8"))
+    css = files("spanlab.core").joinpath("page.css").read_text("utf-8")
+    models = dict.fromkeys(one.fit.model for study in studies for one in study.fitted[0])
+    page = template.render(studies=studies, models=models, pictures=pictures, css=css, version=__version__, most=_MOST)
+    fits, recovery = map(pd.DataFrame, tables(studies).values())
+    with written_in(folder):
+        for name, text in (
+            ("fit.csv", csv_text(fits)),
+            ("recovery.csv", csv_text(recovery)),
+            ("fit.html", page),
+        ):
+            write_whole(folder / name, text.encode())
+            paths.append(folder / name)
+    return paths
 
 
 def with_answers(spec: Mapping[str, Any], everybody: Sequence[Answerer], items: pd.DataFrame) -> dict[str, Any]:
@@ -77,12 +136,6 @@ def _where(trials: pd.DataFrame, wanted: set[int]) -> Iterable[dict[str, Any]]:
         elif chosen:
             some.append({"session": str(session), "trial": chosen})
     return [*([{"session": whole}] if whole else []), *some]
-
-
-#: The file in the first folder of the data, and the number of its format.
-FILE, FORMAT = "models-of-memory.json", 1
-#: Answerers of a group that the tables list one by one.
-_MOST = 40
 
 
 def digest(everybody: Sequence[Answerer]) -> str:

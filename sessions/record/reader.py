@@ -166,8 +166,8 @@ class Table:
 
     def csv(self) -> str:
         """The text of its CSV file: texts in quotation marks, nothing where there is nothing."""
-        written = [[_written(cell, self.types[name]) for cell in cells] for name, cells in self.values.items()]
-        header = ",".join(_quoted(name) for name in self.values)
+        written = [_written(cells, self.types[name]) for name, cells in self.values.items()]
+        header = ",".join(map(_quoted, self.values))
         return "\n".join([header, *map(",".join, zip(*written, strict=True)), ""])
 
 
@@ -188,14 +188,14 @@ def _quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def _written(cell: Any, kind: str) -> str:
-    if cell is None:
-        return ""
-    if kind == "string":
-        return _quoted(cell)
-    if kind == "boolean":
-        return "true" if cell else "false"
-    return str(cell) if kind == "integer" else repr(float(cell)).removesuffix(".0")
+def _written(cells: Sequence[Any], kind: str) -> list[str]:
+    """The cells of a column as text."""
+    if kind == "number":
+        return ["" if cell is None else repr(float(cell)).removesuffix(".0") for cell in cells]
+    write = {"string": _quoted, "boolean": {True: "true", False: "false"}.__getitem__, "integer": str}[kind]
+    # columns repeat few values
+    texts = {cell: "" if cell is None else write(cell) for cell in {*cells}}
+    return [texts[cell] for cell in cells]
 
 
 def _arrow() -> Any:

@@ -16,7 +16,7 @@ from study_files import take as take_session
 import spanlab
 from spanlab.core.agent_kinds import SIMULATED, AgentKind
 from spanlab.extensions.battery import scores_by_person
-from spanlab.extensions.battery.people import ScoreTable
+from spanlab.extensions.battery.score_table import ScoreTable
 
 PEOPLE = ("p01", "p02", "p03", "p04")
 

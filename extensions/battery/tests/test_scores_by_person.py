@@ -22,9 +22,9 @@ from spanlab.analysis.data.exclusions import OfSessions
 from spanlab.analysis.data.people_table import read_people, with_people
 from spanlab.api import read_rules
 from spanlab.core import SpanLabError
-from spanlab.extensions.battery.correlations import correlations
 from spanlab.extensions.battery.files import write
-from spanlab.extensions.battery.people import ScoreTable, _effects, alpha, arrays, omega, scores_by_person
+from spanlab.extensions.battery.people import _effects, arrays, scores_by_person
+from spanlab.extensions.battery.score_table import ScoreTable, alpha, correlations, omega
 
 LISTS = ("corsi", "digit_span", "operation_span", "symmetry_span")
 #: accuracy of decisions of those whom the rule of 85 % is about: below, at, and above the edge

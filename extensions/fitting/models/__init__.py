@@ -5,12 +5,18 @@ from __future__ import annotations
 from spanlab.core import SpanLabError, nearest
 
 from ..trials import Kind
-from .change import ChangeResource, ChangeSlots, ChangeVariable
-from .detection import SharedCriterion, SignalDetection, Threshold, UnequalVariance
+from .detection import (
+    ChangeResource,
+    ChangeSlots,
+    ChangeVariable,
+    SharedCriterion,
+    SignalDetection,
+    Threshold,
+    UnequalVariance,
+)
 from .model import Model, Parameter
-from .order import MemoryMeasurement, Primacy, Simple
+from .order import MemoryMeasurement, Primacy, Simple, UpdatedMeasurement
 from .report import Averaging, Resource, ResourceSwaps, Slots, SlotsSwaps, Variable, VariableSwaps
-from .updating import UpdatedMeasurement
 
 __all__ = ["MODELS", "Model", "Parameter", "models_named"]
 

@@ -17,8 +17,16 @@ from nback_files import LETTERS, UNLABELLED, block_text, identity_block, write_b
 
 from spanlab.core.errors import SpanLabError
 from spanlab.exchange import trials_format
-from spanlab.extensions.replication.nback.blocks import export_blocks, import_blocks
-from spanlab.extensions.replication.nback.files import LineError, Lines, name_of, read_lines, set_named, write_lines
+from spanlab.extensions.replication.nback.blocks import (
+    LineError,
+    Lines,
+    export_blocks,
+    import_blocks,
+    name_of,
+    read_lines,
+    set_named,
+    write_lines,
+)
 from spanlab.paradigms import compile_trial, load_paradigm
 from spanlab.paradigms.trials_file import GivenTrial, TrialsFile
 

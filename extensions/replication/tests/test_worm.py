@@ -14,11 +14,10 @@ from PIL import Image
 from worm_trials import SETS, golden, hashed, model_steps, trials_of, write_folder
 
 from spanlab.core.errors import SpanLabError
-from spanlab.extensions.replication.worm.folder import import_worm
+from spanlab.extensions.replication.worm.folder import export_worm, import_worm, write_data_set
 from spanlab.extensions.replication.worm.names import ORIGIN, TRIALS
-from spanlab.extensions.replication.worm.registry import task_of
 from spanlab.extensions.replication.worm.span import ARROW_ORDER
-from spanlab.extensions.replication.worm.writer import export_worm, write_data_set
+from spanlab.extensions.replication.worm.tasks import task_of
 from spanlab.paradigms import (
     Generator,
     Paradigm,
@@ -336,7 +335,7 @@ def test_export_at_the_command_line(tmp_path: Path, run: Run) -> None:
 
 def test_published_sizes_are_those_of_the_benchmark(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """96,000 trials, from which the benchmark takes 9,600 for validation, and 9,600 test trials."""
-    from spanlab.extensions.replication.worm import writer
+    from spanlab.extensions.replication.worm import folder as writer
 
     asked: list[tuple[int, int]] = []
     monkeypatch.setattr(writer, "export_worm", lambda name, folder, sizes, *rest: asked.append(sizes) or [])

@@ -72,19 +72,19 @@ class WormTrials(Format[_Reading, _Writing]):
     def write(self, sources: Sequence[str], output: Path, options: _Writing, report: Report) -> None:
         from spanlab.paradigms import load_paradigm
 
-        from . import writer
+        from . import folder
 
         (paradigm,) = sources
-        writer.data_sets_of(paradigm)
+        folder.data_sets_of(paradigm)
         train, test = options.train, options.test
         if options.design is not None and (train is not None or test is not None):
             raise SpanLabError("--design says how many trials there are: leave out --train and --test")
         if options.design not in (None, "published"):
             raise SpanLabError(f"the design of a data folder is 'published'; found '{options.design}'")
-        sizes = (writer.TRAIN if train is None else train, writer.TEST if test is None else test)
+        sizes = (folder.TRAIN if train is None else train, folder.TEST if test is None else test)
         if options.design is not None:
-            sizes = writer.published_sizes(load_paradigm(paradigm))
-        for exported in writer.export_worm(
+            sizes = folder.published_sizes(load_paradigm(paradigm))
+        for exported in folder.export_worm(
             paradigm, output, sizes, options.seed, options.generator, options.levels, options.frames
         ):
             many = f"{exported.trials['train']} training and {exported.trials['test']} test trials"
