@@ -94,10 +94,11 @@ def loaded(data: Paths, *, people: PathLike | None = None, **reading: Unpack[Rea
     from ..analysis.data.loading import load
     from ..exchange.recipes import read_recipe
 
+    recipe = reading.get("recipe")
     return load(
         paths(data),
         rules=read_rules(reading.get("exclude")),
-        recipe=read_recipe(reading.get("recipe")),
+        recipe=read_recipe(recipe) if recipe else None,
         include_practice=reading.get("practice", False),
         include_pilot=reading.get("pilot", False),
         accept_unread=reading.get("accept_unread", False),

@@ -12,8 +12,6 @@ from .format import SkipMalformed as SkipMalformed
 from .format import counted as counted
 from .format import csv_text as csv_text
 from .format import harmless as harmless
-from .malformed import format_problems as format_problems
-from .malformed import refused as refused
 from .recipes import read_recipe as read_recipe
 from .registry import FORMATS as FORMATS
 from .trials_format import GivenTrial as GivenTrial
@@ -22,4 +20,6 @@ from .trials_format import ReadingOptions as ReadingOptions
 from .trials_format import TrialSet as TrialSet
 from .trials_format import TrialsFormat as TrialsFormat
 from .trials_format import WritingOptions as WritingOptions
+from .trials_format import format_problems as format_problems
 from .trials_format import import_sets as import_sets
+from .trials_format import refused as refused

@@ -189,4 +189,5 @@ class Format(Generic[R, W]):
 
 def counted(many: int, word: str) -> str:
     """``1 block``, ``2 blocks``."""
-    return f"{many} {word}{'' if many == 1 else 's' if not word.endswith('ch') else 'es'}"
+    several = f"{word}es" if word.endswith("ch") else f"{word}s"
+    return f"{many} {word if many == 1 else several}"

@@ -14,8 +14,9 @@ import pandas as pd
 from pydantic import Field
 from typing_extensions import override
 
-from ..analysis.data.door import NUMERIC, Opened, files_of, open_table
+from ..analysis.data.door import NUMERIC, Opened, open_table
 from ..analysis.data.files import read_columns
+from ..analysis.data.loading import files_of
 from ..analysis.data.recipe import Recipe, written
 from ..core.atomic_files import whole_file
 from ..core.errors import SpanLabError

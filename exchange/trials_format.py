@@ -23,7 +23,21 @@ from ..paradigms.paradigm import Generator, Paradigm
 from ..paradigms.trials_file import GivenTrial, given_trial, write_trials
 from ..sessions.request import plan_trials
 from .format import LIBRARY, Format, Levels, OfGenerator, Options, Report, Side, SkipMalformed, counted
-from .malformed import format_problems, refused
+
+
+def format_problems(problems: Sequence[Problem]) -> list[str]:
+    """One line per problem; of very many the first ones, and how many more there are."""
+    more = [f"... and {len(problems) - MAX_PROBLEMS} more"] if len(problems) > MAX_PROBLEMS else []
+    return [*map(str, problems[:MAX_PROBLEMS]), *more]
+
+
+def refused(problems: Sequence[Problem]) -> SpanLabError:
+    """Return the error that says why nothing was imported."""
+    return SpanLabError(
+        "\n".join(
+            [*format_problems(problems), "nothing was imported; correct this, or use --skip-malformed to leave it out"]
+        )
+    )
 
 
 class ReadingOptions(Options):

@@ -1,12 +1,12 @@
 from .coding import decoded as decoded
-from .columns import plain_name as plain_name
-from .door import tables_of as tables_of
+from .coding import plain_name as plain_name
 from .exclusions import Rule as Rule
 from .exclusions import apply_exclusions as apply_exclusions
 from .exclusions import decisions_of as decisions_of
 from .exclusions import of_sessions as of_sessions
 from .loading import Data as Data
 from .loading import load as load
+from .loading import tables_of as tables_of
 from .numbers import with_sign as with_sign
 from .scoring import Scored as Scored
 from .scoring import plural as plural

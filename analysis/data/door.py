@@ -21,7 +21,7 @@ from ...core.json_values import NOTHING
 from ...sessions.record.columns import FURTHER
 from ...sessions.record.reader import COLUMNS as RECORDED
 from .coding import NO, YES, groups, numbers
-from .files import DATE, TABLES, read_columns
+from .files import DATE, read_columns
 from .recipe import OPTION, OURS, Recipe, column
 from .scoring import NEEDED, TRIAL, YES_NO, numbered
 
@@ -75,7 +75,8 @@ _TRUTHS = (YES | NO) - {"yes", "no", "1", "0", "1.0", "0.0"}
 _SECONDS = 50.0
 #: An answer on a circle counts as right within this part of it, where nothing else is said.
 _TOLERANCE = 1 / 8
-_BIDS = re.compile(
+#: Names of tables of BIDS.
+BIDS = re.compile(
     r"sub-(?P<participant>[A-Za-z0-9]+)(_ses-(?P<session>[A-Za-z0-9]+))?_task-(?P<paradigm>[A-Za-z0-9]+)"
     r"(_[a-z]+-[A-Za-z0-9]+)*_(events|beh)\.tsv"
 )
@@ -188,40 +189,6 @@ class Opened:
     unscored: int = 0
     contradictions: int = 0
     read: Mapping[str, str] = field(default_factory=dict)
-
-
-def files_of(paths: Sequence[str | Path]) -> tuple[list[Path], list[str | Path]]:
-    """Tables in files, those in BIDS data sets among them, and all other paths.
-
-    Raises
-    ------
-    SpanLabError
-        for spreadsheets of a kind that is not read, and a data set without tables.
-    """
-    from .files import UNREAD
-
-    tables: list[Path] = []
-    others: list[str | Path] = []
-    for path in map(Path, paths):
-        if path.suffix.lower() in UNREAD and not path.is_dir():
-            raise SpanLabError(
-                f"{path} cannot be read: of spreadsheets, only .xlsx and .csv can be read. Save it as one of these"
-            )
-        if path.is_dir() and (path / "dataset_description.json").exists() and [*path.glob("sub-*")]:
-            found = sorted(one for one in path.rglob("*.tsv") if _BIDS.fullmatch(one.name))
-            if not found:
-                raise SpanLabError(f"{path} has no table of answers: sub-*/[ses-*/]*/*_events.tsv or *_beh.tsv")
-            tables += found
-        elif path.suffix.lower() in TABLES and not path.is_dir():
-            tables.append(path)
-        else:
-            others.append(path)
-    return tables, others
-
-
-def tables_of(paths: Sequence[str | Path], recipe: Recipe | None = None) -> list[pd.DataFrame]:
-    """The whole tables among some paths, in the columns of the response table."""
-    return [open_table(file, recipe, whole=True).table for file in files_of(paths)[0]]
 
 
 def open_table(file: Path, recipe: Recipe | None = None, *, whole: bool = False) -> Opened:
@@ -403,7 +370,7 @@ class _Reading:
             table["ask"] = raw.groupby("_row").cumcount().to_numpy() + 1
         elif "_row" in raw.columns and "trial" not in table.columns and not self._alike(raw, table).get("trial"):
             table["trial"] = raw["_row"].to_numpy() + 1
-        if match := _BIDS.fullmatch(file.name):
+        if match := BIDS.fullmatch(file.name):
             raw = raw[raw["event_type"].eq("answer")] if "event_type" in raw.columns else raw
             table = table.loc[raw.index]
             self.milliseconds = 1000.0
@@ -489,7 +456,7 @@ class _Reading:
         if "paradigm" not in table.columns:
             table["paradigm"] = self.file.stem
             told.append(f"its task is called {self.file.stem}")
-        if told and program is None and not _BIDS.fullmatch(self.file.name):
+        if told and program is None and not BIDS.fullmatch(self.file.name):
             self.said.append(f"{self.file.name}: {', and '.join(told)}.")
 
     def _program_people(self, table: pd.DataFrame, raw: pd.DataFrame, program: Program) -> None:
@@ -834,7 +801,9 @@ def _bare(value: Any) -> str:
         decoded = json.loads(text)
     except ValueError:
         return text
-    return decoded if isinstance(decoded, str) else f"{decoded:g}" if isinstance(decoded, float) else text
+    if isinstance(decoded, str):
+        return decoded
+    return f"{decoded:g}" if isinstance(decoded, float) else text
 
 
 def _yes_no(right: pd.Series, known: pd.Series) -> pd.Series:

@@ -220,8 +220,8 @@ class Rule(StrictModel):
             raise ValueError("'below' or 'above' is missing: the limit of the rule")
         if self.below is not None and self.above is not None and self.below > self.above:
             raise ValueError("'below' is above 'above': everybody would be left out")
-        span = (0, 1) if self.where in _SHARES else (-1, 1) if self.where in OF_RIGHT_ANSWERS else None
-        for limit in filter(None, (self.below, self.above) if span else ()):
+        span = {**dict.fromkeys(OF_RIGHT_ANSWERS, (-1, 1)), **dict.fromkeys(_SHARES, (0, 1))}.get(self.where)
+        for limit in filter(None, (self.below, self.above)):
             if span and not span[0] <= limit <= span[1]:
                 percent = f"; {limit:g}% is {limit / 100:g}" if 1 < limit <= 100 else ""
                 raise ValueError(f"{self.where} lies between {span[0]} and 1, and {limit:g} does not{percent}")

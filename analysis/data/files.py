@@ -215,7 +215,7 @@ def _sheet(file: Path, wanted: str) -> Sequence[Sequence[object]]:
 
 
 def _of_rows(file: Path, rows: Sequence[Sequence[object]], names: Sequence[str], pick: Pick) -> pd.DataFrame:
-    header = [*names] if names else ["" if cell is None else str(cell).strip() for cell in rows[0]]
+    header = [*names] or ["" if cell is None else str(cell).strip() for cell in rows[0]]
     _refuse_twins(file, header)
     cells = [[_cell(cell) for cell in row] for row in (rows if names else rows[1:])]
     wanted = pick([name for name in header if name])

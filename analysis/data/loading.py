@@ -11,10 +11,12 @@ from typing import Any
 import pandas as pd
 
 from ...core.agent_kinds import NETWORK
+from ...core.errors import SpanLabError
 from ...sessions.record.reader import read_session
 from .coding import decoded
-from .door import files_of, open_table
+from .door import BIDS, open_table
 from .exclusions import Exclusions, Rule, apply_exclusions, of_sessions
+from .files import TABLES, UNREAD
 from .people_table import read_people, strangers, with_people
 from .recipe import Recipe
 from .scoring import Scored, score_table
@@ -57,6 +59,38 @@ class Data:
         plain sentences."""
         told = self.exclusions.cautions if self.exclusions else ()
         return (*self.read_as, *told, *self.scored.cautions)
+
+
+def files_of(paths: Sequence[str | Path]) -> tuple[list[Path], list[str | Path]]:
+    """Tables in files, those in BIDS data sets among them, and all other paths.
+
+    Raises
+    ------
+    SpanLabError
+        for spreadsheets of a kind that is not read, and a data set without tables.
+    """
+    tables: list[Path] = []
+    others: list[str | Path] = []
+    for path in map(Path, paths):
+        if path.suffix.lower() in UNREAD and not path.is_dir():
+            raise SpanLabError(
+                f"{path} cannot be read: of spreadsheets, only .xlsx and .csv can be read. Save it as one of these"
+            )
+        if path.is_dir() and (path / "dataset_description.json").exists() and [*path.glob("sub-*")]:
+            found = sorted(one for one in path.rglob("*.tsv") if BIDS.fullmatch(one.name))
+            if not found:
+                raise SpanLabError(f"{path} has no table of answers: sub-*/[ses-*/]*/*_events.tsv or *_beh.tsv")
+            tables += found
+        elif path.suffix.lower() in TABLES and not path.is_dir():
+            tables.append(path)
+        else:
+            others.append(path)
+    return tables, others
+
+
+def tables_of(paths: Sequence[str | Path], recipe: Recipe | None = None) -> list[pd.DataFrame]:
+    """The whole tables among some paths, in the columns of the response table."""
+    return [open_table(file, recipe, whole=True).table for file in files_of(paths)[0]]
 
 
 def load(

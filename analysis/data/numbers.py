@@ -22,18 +22,16 @@ def limits(low: Any, high: Any, say: Callable[[float], str] = number) -> str:
     interval."""
     if missing(low) or missing(high):
         return "–"
-    return (
-        f"{say(low)} or more"
-        if high == math.inf
-        else f"{say(high)} or less"
-        if low == -math.inf
-        else f"{say(low)} to {say(high)}"
-    )
+    if high == math.inf:
+        return f"{say(low)} or more"
+    return f"{say(high)} or less" if low == -math.inf else f"{say(low)} to {say(high)}"
 
 
 def p_value(p: Any) -> str:
     """``.023`` or ``< .001``; a dash where there is none."""
-    return "–" if missing(p) else "< .001" if p < 0.001 else f"{p:.3f}".replace("0.", ".", 1)
+    if missing(p):
+        return "–"
+    return "< .001" if p < 0.001 else f"{p:.3f}".replace("0.", ".", 1)
 
 
 def whole(value: Any) -> str:
@@ -43,7 +41,9 @@ def whole(value: Any) -> str:
 
 def counted(value: Any, unit: str) -> str:
     """``12 participants``; nothing where nothing was counted."""
-    return "" if missing(value) or not unit else f"{int(value):,} {unit}{'' if int(value) == 1 else 's'}"
+    if missing(value) or not unit:
+        return ""
+    return f"{int(value):,} {unit}{'' if int(value) == 1 else 's'}"
 
 
 def with_sign(value: float, digits: int = 2) -> str:

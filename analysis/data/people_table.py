@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -109,6 +110,10 @@ def conditions(values: pd.Series) -> pd.Series:
         median = float(values.median())
         words = values.gt(median).map({True: f"above {median:.4g}", False: f"up to {median:.4g}"})
         values = words.where(values.notna())
-    return values.map(
-        lambda value: None if pd.isna(value) else json.dumps(value.item() if hasattr(value, "item") else value)
-    )
+    return values.map(_as_json)
+
+
+def _as_json(value: Any) -> str | None:
+    if pd.isna(value):
+        return None
+    return json.dumps(value.item() if hasattr(value, "item") else value)

@@ -87,7 +87,7 @@ def _truth(value: Any) -> bool | None:
     if isinstance(value, int | float | np.bool_) and value in (0, 1):
         return bool(value)
     word = str(value).strip().lower()
-    return True if word in YES else False if word in NO else None
+    return word in YES if word in YES | NO else None
 
 
 def with_confidence(table: pd.DataFrame) -> tuple[pd.DataFrame, int]:

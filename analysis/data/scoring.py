@@ -19,8 +19,7 @@ import pandas as pd
 from ...core.agent_kinds import PARTICIPANT
 from ...core.errors import SpanLabError
 from ...core.json_values import grouped
-from .coding import absent, as_text, booleans, coded, decoded, groups
-from .columns import Declared, varied
+from .coding import Declared, absent, as_text, booleans, coded, decoded, groups, varied
 from .ratings import score_halves, with_confidence
 
 _TEXT = (

@@ -31,7 +31,7 @@ from ...sessions.record.reader import (
 )
 from ...sessions.record.session_info import browser_of
 from ...sessions.record.staircase import describe_span
-from .columns import Declared
+from .coding import Declared
 from .scoring import plural
 
 
@@ -516,7 +516,9 @@ def _protocol(session: Mapping[str, Any]) -> str:
     """Return what practice somebody had, and how far memory of earlier trials can reach, in words."""
     kind, settings = str(session.get("agent_kind") or ""), session.get("agent_settings") or {}
     feedback = ((session.get("paradigm_data") or {}).get("practice") or {}).get("feedback", True)
-    practice = f"practice {'with' if feedback else 'without'} feedback" if session.get("practice") else "no practice"
+    practice = "practice with feedback" if feedback else "practice without feedback"
+    if not session.get("practice"):
+        practice = "no practice"
     if kind == PARTICIPANT.name:
         return f"{practice} and {ONE_SITTING}"
     if not kind_named(kind).converses:
@@ -524,11 +526,8 @@ def _protocol(session: Mapping[str, Any]) -> str:
     count = settings.get("examples") or 0
     shown = f", {count} worked example{'s' * (count != 1)}" if count else ""
     window, whole = settings.get("conversation_window"), settings.get("conversation") == "session"
-    memory = (
-        "a conversation of its own for each trial"
-        if not whole
-        else WHOLE_BLOCK + (f", of {window + 1} trials" if window else "")
-    )
+    memory = WHOLE_BLOCK if whole else "a conversation of its own for each trial"
+    memory += f", of {window + 1} trials" if whole and window else ""
     return f"{practice}{shown} and {memory}"
 
 

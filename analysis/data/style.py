@@ -141,7 +141,8 @@ def called(answerers: Iterable[tuple[str, Raw]], people: Iterable[tuple[str, str
         if kind == SIMULATED.name:
             how = agent.removeprefix("simulated").removeprefix(":")
             return "Simulated participant" + (f" ({how})" if how else "") + apart
-        suffix = label or ("simulated" if kind_named(kind).oracle else "guessing" if kind == CHANCE.name else "")
+        guessing = "guessing" if kind == CHANCE.name else ""
+        suffix = label or ("simulated" if kind_named(kind).oracle else guessing)
         return f"{agent or kind}{apart}" + (f" ({suffix})" if suffix else "")
 
     return {raw: (name(*raw), SCRIPTED.name if "not a model" in raw[3] else raw[0]) for _, raw in everybody}
@@ -194,7 +195,7 @@ def listed(names: Sequence[str]) -> str:
             for name in names[1:]
         ),
     ]
-    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1] if names else "nobody"
+    return " and ".join([*filter(None, [", ".join(names[:-1])]), *names[-1:]]) or "nobody"
 
 
 def same_trials(items: pd.DataFrame) -> tuple[bool | None, str]:

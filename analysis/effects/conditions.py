@@ -12,8 +12,7 @@ import pandas as pd
 
 from ...core.errors import SpanLabError
 from ...core.registry import nearest
-from ..data.coding import decoded, groups
-from ..data.columns import YES_OR_NO, alike, column_named, is_numeric, plain_name
+from ..data.coding import YES_OR_NO, alike, column_named, decoded, groups, is_numeric, plain_name
 from ..data.scoring import WHO, Scored, plural
 from ..stats.signal_detection import SIDES, signal_of
 from .curves import Averages

@@ -21,8 +21,7 @@ import pandas as pd
 
 from ...core.agent_kinds import PARTICIPANT
 from ...core.errors import SpanLabError
-from ..data.coding import records
-from ..data.columns import plain_name
+from ..data.coding import plain_name, records
 from ..data.scoring import Scored, plural
 from ..means.bootstrap import FEW, LEVEL
 from ..stats.corrections import holm

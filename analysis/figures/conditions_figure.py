@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..data.columns import columns_there
+from ..data.coding import columns_there
 from ..data.scoring import Scored
 from ..effects.conditions import NAME, VALUES, conditions_effect, effect_of_file, unnamed_conditions
 from ..effects.effect import Effect

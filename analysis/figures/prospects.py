@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from ...core.json_values import grouped
-from ..data.columns import Declared
+from ..data.coding import Declared
 from ..data.scoring import score_table
 from ..effects.conditions import unnamed_conditions
 from ..effects.registry import EFFECTS

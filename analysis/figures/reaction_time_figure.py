@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.errors import SpanLabError
-from ..data.coding import coded, records
-from ..data.columns import column_named
+from ..data.coding import coded, column_named, records
 from ..data.scoring import WHO, Scored, plural
 from ..data.style import Look, competitors
 from ..effects.reaction_times import ENOUGH, KINDS, ExGaussian, over_people, reaction_times, timed_questions

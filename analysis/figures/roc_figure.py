@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..data.coding import coded, records
-from ..data.columns import column_named
+from ..data.coding import coded, column_named, records
 from ..data.scoring import WHO, Scored, plural
 from ..data.style import Look
 from ..data.unread import testable, unread_caption, with_unread

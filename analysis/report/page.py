@@ -17,9 +17,8 @@ from ...core.agent_kinds import PARTICIPANT
 from ...core.atomic_files import user_cache, write_whole
 from ...core.errors import SpanLabError
 from ...core.extras import how_to_install
-from ..data.door import files_of
 from ..data.exclusions import Rule
-from ..data.loading import Data, load
+from ..data.loading import Data, files_of, load
 from ..data.recipe import Recipe
 from ..data.scoring import plural
 from ..data.style import GROUP_MEANS, listed, looks

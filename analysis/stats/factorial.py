@@ -19,8 +19,7 @@ import pandas as pd
 
 from ...core.agent_kinds import PARTICIPANT
 from ...core.errors import SpanLabError
-from ..data.coding import coded
-from ..data.columns import column_named, plain_name
+from ..data.coding import coded, column_named, plain_name
 from ..data.scoring import Scored
 
 #: A design has at most so many factors.

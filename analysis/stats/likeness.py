@@ -19,7 +19,7 @@ import pandas as pd
 
 from ...core.agent_kinds import kind_named
 from ...core.errors import SpanLabError
-from ..data.columns import plain_name
+from ..data.coding import plain_name
 from ..data.scoring import WHO, Scored
 from ..data.unread import testable
 from ..effects.conditions import question_of

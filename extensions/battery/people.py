@@ -482,11 +482,9 @@ def _add_scales(table: ScoreTable, paradigm: str, rows: pd.DataFrame, alone: boo
     if "scale_to" not in rows.columns or not (rated := rows["scale_to"].notna() & rows["correct_answer"].isna()).any():
         return
     rows = rows[rated]
-    scales = (
-        rows["record_scale"].map(_plain)
-        if "record_scale" in rows.columns
-        else pd.Series("rating" if alone else "confidence", index=rows.index)
-    )
+    scales = pd.Series("rating" if alone else "confidence", index=rows.index)
+    if "record_scale" in rows.columns:
+        scales = rows["record_scale"].map(_plain)
     reverse = (
         rows["record_reverse"].map(_plain).eq(True)
         if "record_reverse" in rows.columns

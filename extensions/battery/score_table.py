@@ -89,11 +89,9 @@ def spread(values: Any) -> dict[str, float]:
     numbers = [
         float(value) for value in values if isinstance(value, int | float | np.number) and not isinstance(value, bool)
     ]
-    return (
-        {"mean": float(np.mean(numbers)), "sd": float(np.std(numbers, ddof=1)) if len(numbers) > 1 else np.nan}
-        if numbers
-        else {}
-    )
+    if not numbers:
+        return {}
+    return {"mean": float(np.mean(numbers)), "sd": float(np.std(numbers, ddof=1)) if len(numbers) > 1 else np.nan}
 
 
 def correlation(first: Mapping[str, float], second: Mapping[str, float]) -> float:

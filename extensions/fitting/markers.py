@@ -47,7 +47,9 @@ class MovingMarkers:
         outdated = cell in self._before[box]
         if cell in self.now:
             return 5 if outdated else 2
-        return 3 if outdated else 4 if any(cell in before for before in self._before) else 0
+        if outdated:
+            return 3
+        return 4 if any(cell in before for before in self._before) else 0
 
 
 def roles_asked(percepts: Iterable[Percept]) -> list[list[int]]:

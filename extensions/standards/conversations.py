@@ -127,7 +127,8 @@ def _told(session: Session, one: TakenTrial, before: Before, shared: SharedSessi
             score["correct"] is not False for score in line["scores"]
         )  # ratings are numbers, which say nothing of anybody
         hidden = not right and shared.hides_text(data.options, percept.phase)
-        conversation.hear(NO_ANSWER if value is None else OTHER if hidden else percept.ask.kind.write(value))
+        said = NO_ANSWER if value is None else percept.ask.kind.write(value)
+        conversation.hear(OTHER if hidden and value is not None else said)
     return conversation.ended()
 
 

@@ -21,8 +21,7 @@ from session_tools import Saying, take
 
 from spanlab.agents.base import Response
 from spanlab.agents.registry import make_agent
-from spanlab.analysis.data.coding import decoded
-from spanlab.analysis.data.columns import Declared, varied
+from spanlab.analysis.data.coding import Declared, decoded, varied
 from spanlab.analysis.data.loading import load as load_data
 from spanlab.analysis.data.scoring import Scored, score_table
 from spanlab.analysis.effects.conditions import conditions_effect, effect_of_file

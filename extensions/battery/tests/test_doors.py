@@ -15,7 +15,7 @@ from study_files import take as take_session
 
 import spanlab
 from spanlab.core.agent_kinds import SIMULATED, AgentKind
-from spanlab.extensions.battery import scores_by_person
+from spanlab.extensions.battery.files import gathered
 from spanlab.extensions.battery.score_table import ScoreTable
 
 PEOPLE = ("p01", "p02", "p03", "p04")
@@ -61,7 +61,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 @pytest.fixture(scope="module")
 def scores(battery: Path) -> ScoreTable:
-    return scores_by_person(battery)
+    return gathered([battery])[0]
 
 
 @pytest.mark.slow

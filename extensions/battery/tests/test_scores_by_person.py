@@ -17,7 +17,7 @@ import pytest
 from scipy.stats import norm
 
 from spanlab.analysis.data import apply_exclusions, score_table, without_memory
-from spanlab.analysis.data.columns import Declared
+from spanlab.analysis.data.coding import Declared
 from spanlab.analysis.data.exclusions import OfSessions
 from spanlab.analysis.data.people_table import read_people, with_people
 from spanlab.api import read_rules

@@ -16,6 +16,8 @@ from ..trials import Kind, Trials, Values, stages
 #: Probabilities are kept from 0, so that one impossible answer does not make a whole session
 #: impossible.
 LEAST = 1e-12
+#: Of scales of search: to them, and from them.
+_SCALES = {"plain": (float, float), "log": (math.log, math.exp), "logit": (logit, expit)}
 
 
 @dataclass(frozen=True)
@@ -47,12 +49,11 @@ class Parameter:
 
     def to_scale(self, value: float) -> float:
         """A value on the scale of the search."""
-        return math.log(value) if self.scale == "log" else float(logit(value)) if self.scale == "logit" else value
+        return _SCALES[self.scale][0](value)
 
     def from_scale(self, at: float) -> float:
         """A value from the scale of the search, within the bounds."""
-        value = math.exp(at) if self.scale == "log" else float(expit(at)) if self.scale == "logit" else at
-        return min(self.high, max(self.low, value))
+        return min(self.high, max(self.low, _SCALES[self.scale][1](at)))
 
 
 class Model(ABC):

@@ -29,7 +29,6 @@ from spanlab.exchange import format_problems, refused
 from spanlab.paradigms import Generator, Paradigm, Percept, PlannedTrial, load_paradigm, trial_seed
 from spanlab.paradigms.language import show
 from spanlab.sessions import Request, Runner, begin
-from spanlab.sessions.record import read_table
 
 from .blocks import BlockTask, GivenBlock
 
@@ -446,8 +445,7 @@ def _seed(block: Block) -> int:
 
 
 def _make(making: Path, source: _Source) -> Path:
-    """The session, taken by the published agent through the ordinary runner; its scores must be
-    those of the file."""
+    """The session, taken by the published agent through the ordinary runner."""
     plan = source.plan
     agent = Published(f"published:{source.model}", _answers(source, plan), {"model": source.model})
     results = source.results
@@ -469,7 +467,6 @@ def _make(making: Path, source: _Source) -> Path:
     )
     session = begin(making, source.paradigm, agent, plan, request)
     Runner(session, agent).run()
-    _compare_scores(session.folder, source)
     return session.folder
 
 
@@ -491,43 +488,6 @@ def _answers(source: _Source, plan: Sequence[PlannedTrial]) -> Iterator[tuple[li
                 Response(trial.response, trial.rt_ms, notes={"prefilled": True} if trial.prefilled else {})
                 for trial in block.trials
             ],
-        )
-
-
-def _compare_scores(folder: Path, source: _Source) -> None:
-    """The session must say what the file says; anything else would be a fault of ours.
-
-    Raises
-    ------
-    SpanLabError
-        naming file, key and trial of every difference.
-    """
-    rows = read_table(folder).select(["trial", "ask", "answer", "correct_answer", "correct", "rt_ms"]).to_pylist()
-    scored = {(row.pop("trial"), row.pop("ask")): row for row in rows}
-    problems = []
-    for index, (block, _) in enumerate(source.blocks, start=1):
-        for number, trial in enumerate(block.trials, start=1):
-            there = {
-                "answer": f'"{trial.response}"',
-                "correct_answer": f'"{trial.target}"',
-                "correct": trial.correct,
-                "rt_ms": trial.rt_ms,
-            }
-            score = scored.pop((index, number), None)
-            if score != there:
-                problems.append(
-                    Problem(
-                        str(source.file), f"{block.key} > trial {number}", f"the file has {there}, the session {score}"
-                    )
-                )
-    if problems or scored:
-        raise SpanLabError(
-            "\n".join(
-                [
-                    *format_problems(problems),
-                    f"scored anew, {source.file} does not come out as it is; nothing was imported",
-                ]
-            )
         )
 
 

@@ -127,7 +127,7 @@ def verdict_of(rows: Sequence[Row]) -> tuple[Verdict, str]:
     said = (
         f"{counts['same']} of {len(judged)} rows are as published{open_}; what is said of the others stands beside them"
     )
-    return "differs" if counts["differs"] else "not resolved" if counts["not resolved"] else "differs", said
+    return "not resolved" if counts["not resolved"] and not counts["differs"] else "differs", said
 
 
 def with_own_ids(picture: str, key: str) -> str:

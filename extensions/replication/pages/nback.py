@@ -203,14 +203,12 @@ def printed_tests_again(blocks: pd.DataFrame) -> Entry:
         apart = [name for name, value in zip(names, mine, strict=True) if not _as_printed(value, row[name])]
         changed = (signed[1] < 0.05) != (mine[1] < 0.05)
         other_decisions += changed
-        said = f"{', '.join(apart)} differ" if apart else ""
-        said += (
-            (("; " if said else "") + f"with signed d′ p = {signed[1]:.2g}, another decision at .05") if changed else ""
-        )
+        said = [f"{', '.join(apart)} differ"] * bool(apart)
+        said += [f"with signed d′ p = {signed[1]:.2g}, another decision at .05"] * changed
         texts = [f"{name} {value:.6g}" for name, value in zip(names, mine, strict=True)]
         printed = [f"{name} {row[name]}" for name in names]
         what = (row["family"], row["test"], f"{row['variant']}, {row['model']}", row["n"])
-        rows.append(Row(what, " · ".join(texts), " · ".join(printed), "differs" if apart else "same", said))
+        rows.append(Row(what, " · ".join(texts), " · ".join(printed), "differs" if apart else "same", "; ".join(said)))
     verdict, summary = verdict_of(rows)
     return Entry(
         "tests",

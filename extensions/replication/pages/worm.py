@@ -384,12 +384,7 @@ def network_scores(sessions: Sequence[Path], absent: Sequence[str]) -> Entry:
         span = " to ".join(ends)
         score_rows = table[(table["task"] == task) & (table["score"] == name)]
         for row in score_rows.to_dict("records"):
-            ours = (
-                "–"
-                if math.isnan(row["value"])
-                else f"{row['value']:.3f}"
-                + ("" if math.isnan(row["low"]) else f" [{row['low']:.3f}, {row['high']:.3f}]")
-            )
+            ours = _with_interval(row)
             model = models.get(row["agent"])
             if model is None:
                 rows.append(Row((str(task), str(name), row["agent"]), ours, span, "ours alone", row["note"]))
@@ -568,13 +563,19 @@ def _compared(what: tuple[str, ...], ours: float, printed: float) -> Row:
     )
 
 
+def _with_interval(score: Mapping[Any, Any]) -> str:
+    if math.isnan(score["value"]):
+        return "–"
+    return f"{score['value']:.3f}" + ("" if math.isnan(score["low"]) else f" [{score['low']:.3f}, {score['high']:.3f}]")
+
+
 def _held_against(what: tuple[str, ...], row: Mapping[Any, Any], printed: float, items: pd.DataFrame) -> Row:
     """Our score of a network of a published make, held against that one's; only where the network
     is above the best blind guess."""
     value, low, high = row["value"], row["low"], row["high"]
+    ours = _with_interval(row)
     if math.isnan(value):
-        return Row(what, "–", f"{printed:.3f}", "not available here", row["note"])
-    ours = f"{value:.3f}" + ("" if math.isnan(low) else f" [{low:.3f}, {high:.3f}]")
+        return Row(what, ours, f"{printed:.3f}", "not available here", row["note"])
     knows, accuracy = above_blind(items)
     if not knows:
         return Row(

@@ -321,8 +321,6 @@ def test_export_at_the_command_line(tmp_path: Path, run: Run) -> None:
         ),
         (("vsr", "made", "--set", "list_length=1"), "list_length cannot be 1"),
         (("vsr", "made", "--set", "length=1"), "no factor 'length'"),
-        (("vsr", "made", "--design", "published", "--test", "3"), "leave out --train and --test"),
-        (("vsr", "made", "--design", "human"), "the design of a data folder is 'published'; found 'human'"),
         (("vsr", "made", "--generator", "best"), "the generator is corrected or published"),
         (("vsr", "file", "--train", "1"), "cannot write file"),
     ):
@@ -331,17 +329,6 @@ def test_export_at_the_command_line(tmp_path: Path, run: Run) -> None:
     assert sorted(path.name for path in (tmp_path / "made").iterdir()) == sorted([folder, "Spatial_Free_Recall"]), (
         "nothing half-made is left"
     )
-
-
-def test_published_sizes_are_those_of_the_benchmark(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """96,000 trials, from which the benchmark takes 9,600 for validation, and 9,600 test trials."""
-    from spanlab.extensions.replication.worm import folder as writer
-
-    asked: list[tuple[int, int]] = []
-    monkeypatch.setattr(writer, "export_worm", lambda name, folder, sizes, *rest: asked.append(sizes) or [])
-    for name in PARADIGMS:
-        assert run("export", "worm", name, "made", "--design", "published")[0] == 0
-    assert asked == [(96_000, 9_600)] * len(PARADIGMS)
 
 
 def test_what_spanlab_notes_beside_its_trials_is_checked(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from spanlab.paradigms import (
     plan_dataset,
     resolve_levels,
 )
-from spanlab.paradigms.language import DatasetDesign, listed, show
+from spanlab.paradigms.language import listed, show
 from spanlab.stimuli import Stimulus
 from spanlab.stimuli.render import render
 
@@ -38,9 +38,6 @@ from .fields import Fields, MalformedError
 from .names import DATA_SETS, ORIGIN, SPLITS, TRIALS, DataSet, trial_name
 from .task import Reading, WormTask
 from .tasks import task_of
-
-#: trials in each data set when nobody says how many
-TRAIN, TEST = 100, 20
 
 Trials = Mapping[str, Iterable[GivenTrial]]
 
@@ -78,19 +75,10 @@ def data_sets_of(paradigm: str) -> list[DataSet]:
     return data_sets
 
 
-def published_sizes(paradigm: Paradigm) -> tuple[int, int]:
-    """Training (with validation, which the benchmark takes out of them) and test trials of the
-    published data set."""
-    design = paradigm.designs.get("published")
-    if not isinstance(design, DatasetDesign):
-        raise SpanLabError(f"{paradigm.name} has no design 'published' for a data set")
-    return design.train + design.validation, design.test
-
-
 def export_worm(
     name: str,
     output: Path,
-    sizes: tuple[int, int] = (TRAIN, TEST),
+    sizes: tuple[int, int] = (100, 20),
     seed: int = 1,
     generator: Generator = "corrected",
     levels: Mapping[str, Sequence[Any]] | None = None,

@@ -10,7 +10,6 @@ from typing import Annotated
 from pydantic import Field
 from typing_extensions import override
 
-from spanlab.core import SpanLabError
 from spanlab.exchange import Format, Levels, OfGenerator, Options, Place, Report, Side, SkipMalformed, counted
 
 
@@ -22,9 +21,8 @@ class _Reading(Options):
 
 
 class _Writing(Options):
-    train: Annotated[int | None, Field(ge=1, description="training trials [default: 100]")] = None
-    test: Annotated[int | None, Field(ge=0, description="test trials [default: 20]")] = None
-    design: Annotated[str | None, Field(description="'published' for as many trials as the benchmark has")] = None
+    train: Annotated[int, Field(ge=1, description="training trials; the benchmark has 96,000")] = 100
+    test: Annotated[int, Field(ge=0, description="test trials; the benchmark has 9,600")] = 20
     seed: Annotated[int, Field(ge=0, description="seed of the data set")] = 1
     generator: OfGenerator = "corrected"
     levels: Levels = Field(default_factory=dict)
@@ -70,21 +68,11 @@ class WormTrials(Format[_Reading, _Writing]):
 
     @override
     def write(self, sources: Sequence[str], output: Path, options: _Writing, report: Report) -> None:
-        from spanlab.paradigms import load_paradigm
-
-        from . import folder
+        from .folder import export_worm
 
         (paradigm,) = sources
-        folder.data_sets_of(paradigm)
-        train, test = options.train, options.test
-        if options.design is not None and (train is not None or test is not None):
-            raise SpanLabError("--design says how many trials there are: leave out --train and --test")
-        if options.design not in (None, "published"):
-            raise SpanLabError(f"the design of a data folder is 'published'; found '{options.design}'")
-        sizes = (folder.TRAIN if train is None else train, folder.TEST if test is None else test)
-        if options.design is not None:
-            sizes = folder.published_sizes(load_paradigm(paradigm))
-        for exported in folder.export_worm(
+        sizes = (options.train, options.test)
+        for exported in export_worm(
             paradigm, output, sizes, options.seed, options.generator, options.levels, options.frames
         ):
             many = f"{exported.trials['train']} training and {exported.trials['test']} test trials"
