@@ -144,8 +144,7 @@ def sweep(
     from ..agents.network.settings import need_torch
 
     need_torch()
-    from ..agents.network.sweeps.runs import run_sweep
-    from ..agents.network.sweeps.sweep import read_sweep, write_sweep
+    from ..agents.network.sweeps.sweep import read_sweep, run_sweep, write_sweep
 
     folder = Path(output)
     write_sweep(folder, read_sweep(str(config)))
@@ -159,7 +158,7 @@ def sweep(
 
 
 def _standing(folder: Path) -> Result:
-    from ..agents.network.sweeps.runs import status, write_tables
+    from ..agents.network.sweeps.sweep import status, write_tables
 
     runs = status(folder)
     keys = list(runs[0].values) if runs else []

@@ -27,7 +27,7 @@ from spanlab.analysis.stats.agreement import Crowd, error_consistency
 from spanlab.analysis.stats.mixed_contrasts import contrasts, terms
 from spanlab.analysis.stats.mixed_model import Mixed, mixed_model
 from spanlab.analysis.stats.signal_detection import detection
-from spanlab.extensions.neural.losses import lesion_table
+from spanlab.extensions.neural.lesions import lesion_table
 
 RESAMPLES = 1500
 Random = np.random.RandomState

@@ -19,7 +19,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from spanlab.agents.network.checkpoints_io.card import wired
 from spanlab.agents.network.checkpoints_io.checkpoint import shipped
 from spanlab.agents.network.inputs.data import Loss, Pool
 from spanlab.agents.network.inputs.training_data import TrainingData
@@ -27,6 +26,7 @@ from spanlab.agents.network.models import Network, Seen, build
 from spanlab.agents.network.settings import CompactSettings
 from spanlab.agents.network.training.config import TrainingConfig, read_config
 from spanlab.agents.network.training.evaluation import ConditionAccuracy, as_markdown, outputs_of, rows_of_outputs
+from spanlab.agents.network.training.journal import wired
 from spanlab.agents.network.training.learning import summed
 from spanlab.agents.network.training.run import begin
 

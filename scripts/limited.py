@@ -30,8 +30,8 @@ from capacity import cell, table_of
 
 import spanlab
 from spanlab.agents.network import NetworkAgent
+from spanlab.agents.network.agent import MemoryNoise, NoiseLimit, limits
 from spanlab.agents.network.checkpoints_io.checkpoint import load as load_network
-from spanlab.agents.network.checkpoints_io.limited import MemoryNoise, NoiseLimit, limits
 from spanlab.agents.network.inputs.data import make_pool, task_of
 from spanlab.agents.network.inputs.frames import NetworkFrames
 from spanlab.agents.network.models.noise import add_noise

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
+import pandas as pd
 
 from spanlab.core import SpanLabError
+
+#: A unit is inactive when its highest task variance is below this share of the highest of any unit.
+INACTIVE = 1e-3
+#: Bars of the histograms of fractional task variance, from -1 to 1.
+BARS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,3 +95,123 @@ def tasks_of(states: Sequence[TaskStates]) -> tuple[str, ...]:
             " at one network at a time"
         )
     return tuple(dict.fromkeys(task_states.task for task_states in states))
+
+
+@dataclass(frozen=True, slots=True)
+class TaskVariance:
+    """Task variances.
+
+    Parameters
+    ----------
+    tasks : those that have one
+    values : float (units, tasks)
+    steps : for each task, the number of steps that the mean is over
+    notes : what could not be computed
+    """
+
+    tasks: tuple[str, ...]
+    values: np.ndarray
+    steps: tuple[int, ...]
+    notes: tuple[str, ...] = ()
+
+
+def task_variance(states: Sequence[TaskStates]) -> TaskVariance:
+    """The variance (of the population) of each unit over all trials at each step, then its mean
+    over steps, all of the same weight.
+
+    Steps that fewer than two trials reach have no variance over trials and are left out.
+    """
+    tasks, columns, counts, notes = [], [], [], []
+    for task in tasks_of(states):
+        recordings = [task_states for task_states in states if task_states.task == task]
+        steps = max(task_states.values.shape[1] for task_states in recordings)
+        variances, few = [], 0
+        for step in range(steps):
+            reached = [
+                task_states.values[task_states.counted[:, step], step]
+                for task_states in recordings
+                if step < task_states.values.shape[1]
+            ]
+            there = np.concatenate(reached).astype(np.float64)
+            if len(there) > 1:
+                variances.append(there.var(0))
+            few += len(there) == 1
+        if few:
+            notes.append(
+                f"{task}: {few} step{'' if few == 1 else 's'} that only one trial reaches left out of the task"
+                " variance; take more trials."
+            )
+        if not variances:
+            notes.append(
+                f"{task}: no step is reached by two trials, so it has no task variance and is left out of what follows"
+                " from it; take more trials."
+            )
+            continue
+        tasks.append(task)
+        columns.append(np.mean(variances, axis=0))
+        counts.append(len(variances))
+    values = np.stack(columns, 1) if columns else np.zeros((states[0].units, 0))
+    return TaskVariance(tuple(tasks), values, tuple(counts), tuple(notes))
+
+
+def active_units(variance: TaskVariance, threshold: float = INACTIVE) -> np.ndarray:
+    """Return which units are active, bool (units,): their highest task variance is above zero and
+    at least ``threshold`` times the highest of any unit."""
+    if not variance.tasks:
+        return np.zeros(len(variance.values), bool)
+    highest = variance.values.max(1)
+    return (highest > 0) & (highest >= threshold * highest.max())
+
+
+def normalised(variance: TaskVariance, active: np.ndarray) -> np.ndarray:
+    """Each unit's task variances over the highest of them, float (units, tasks); nan for inactive
+    units."""
+    result = np.full(variance.values.shape, np.nan)
+    if active.any():
+        result[active] = variance.values[active] / variance.values[active].max(1, keepdims=True)
+    return result
+
+
+def fractional(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """(first - second) / (first + second): 1 for units that vary in the first task only, -1 in the
+    second only; NaN for units that vary in neither."""
+    total = first + second
+    return np.divide(first - second, total, out=np.full(total.shape, np.nan), where=total > 0)
+
+
+def fractional_table(variance: TaskVariance, active: np.ndarray) -> pd.DataFrame:
+    """The fractional task variance of every active unit for every pair of tasks: ``task_a``,
+    ``task_b``, ``unit`` (from 1), ``ftv``."""
+    units = np.flatnonzero(active)
+    parts = [
+        pd.DataFrame(
+            {
+                "task_a": variance.tasks[a],
+                "task_b": variance.tasks[b],
+                "unit": units + 1,
+                "ftv": fractional(*variance.values[units][:, [a, b]].T),
+            }
+        )
+        for a, b in combinations(range(len(variance.tasks)), 2)
+    ]
+    return (
+        pd.concat(parts, ignore_index=True)
+        if parts
+        else pd.DataFrame({"task_a": [], "task_b": [], "unit": [], "ftv": []})
+    )
+
+
+def histograms(fractions: pd.DataFrame, bars: int = BARS) -> pd.DataFrame:
+    """Return how many units lie in each bar, for each pair of tasks: ``task_a``, ``task_b``,
+    ``low``, ``high``, ``units``. The last bar has its upper end."""
+    # Whole numbers over whole numbers: sums of steps would miss the values that lie on an edge.
+    edges = np.arange(-bars, bars + 1, 2) / bars
+    parts = []
+    for (a, b), pair in fractions.groupby(["task_a", "task_b"], sort=False):
+        counts, _ = np.histogram(pair["ftv"].dropna(), edges)
+        parts.append(pd.DataFrame({"task_a": a, "task_b": b, "low": edges[:-1], "high": edges[1:], "units": counts}))
+    return (
+        pd.concat(parts, ignore_index=True)
+        if parts
+        else pd.DataFrame({"task_a": [], "task_b": [], "low": [], "high": [], "units": []})
+    )

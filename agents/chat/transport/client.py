@@ -22,12 +22,11 @@ from ..cost.account import Account, characters
 from ..cost.totals import duration
 from ..messages import Message, Reply, Request, ScoredReply, Text
 from ..open_request import filled_headers
-from .departure import TRIES_OF_STRANGERS, Departure, Departures, Fault, fault_of_status
+from .departure import TRIES_OF_STRANGERS, Departure, Departures, Fault, Pass, RateLimiter, fault_of_status
 from .dialect import STREAM, Dialect
 from .endpoint import Endpoint, EndpointError, certificates
 from .hooks import Outgoing, SendHook
 from .paid_replies import ReplyCache
-from .rate_limiter import Pass, RateLimiter
 from .refusals import explain_connection, fault_in_body, refused
 from .replies import NoReplyError, echoed, read_reply
 from .request_limits import RequestLimits
@@ -137,7 +136,7 @@ class Client:
 
     def wind_down(self, why: str) -> None:
         """Send no new request from now on, nor repeat one: whoever wants to gets
-        :class:`.rate_limiter.Stopped`. Those under way come back."""
+        :class:`.Stopped`. Those under way come back."""
         self._rate_limiter.stop(why)
 
     async def ask(self, request: Request, departures: Departures | None = None, fresh: bool = False) -> Reply:

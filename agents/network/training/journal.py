@@ -1,10 +1,11 @@
-"""The log of a training run, what is shown meanwhile, and its curves."""
+"""The log of a training run, what is shown meanwhile, its curves, and the card of what came of it."""
 
 from __future__ import annotations
 
 import errno
 import json
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,12 +15,18 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from ....core.errors import SpanLabError
+from ..checkpoints_io.checkpoint import Checkpoint, TrainedOn, shipped
 from ..checkpoints_io.files import write_atomically
 from ..inputs.batches import TrainingBatch
 from ..inputs.training_data import TrainingData
+from ..settings import WormSettings, heads_of
+from .config import TrainingConfig
+from .evaluation import ConditionAccuracy, as_markdown
+from .state import TrainingState
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
+
 
 #: The events of the log that are drawn, by the trials that they are of.
 _DRAWN = {"train": "training", "validation": "validation"}
@@ -181,3 +188,186 @@ class Recent:
         return {name: round(float(mean[0]), 5) for name, mean in means.items()}, {
             name: round(float(mean[1]), 4) for name, mean in means.items()
         }
+
+
+def write_card(
+    folder: Path,
+    config: TrainingConfig,
+    kept: Checkpoint,
+    rows: Sequence[ConditionAccuracy],
+    state: TrainingState,
+    times: Mapping[str, float],
+    why: str,
+    command: str,
+    earlier: Sequence[TrainingConfig] = (),
+) -> None:
+    """Write ``NAME.md`` for people and ``NAME.json`` for programs.
+
+    Parameters
+    ----------
+    why : the training ended
+    command : that made it
+    earlier : stages of its training before this one
+    """
+    trained = _trained(kept)
+    result = {
+        "name": config.name,
+        "sha256": kept.sha256,
+        "bytes": kept.bytes,
+        "parameters": kept.network.parameter_count,
+        "settings": config.model.model_dump(mode="json"),
+        "trained": trained.model_dump(mode="json"),
+        **({} if kept.vectors is None else {"vectors": kept.vectors.described()}),
+        "ended": why,
+        **times,
+        "test": [row.as_json() for row in rows],
+    }
+    write_atomically(
+        folder / f"{config.name}.json", (json.dumps(result, indent=1, ensure_ascii=False) + "\n").encode("utf-8")
+    )
+    write_atomically(
+        folder / f"{config.name}.md", _text(config, kept, rows, state, times, why, command, earlier).encode("utf-8")
+    )
+
+
+def _text(
+    config: TrainingConfig,
+    kept: Checkpoint,
+    rows: Sequence[ConditionAccuracy],
+    state: TrainingState,
+    times: Mapping[str, float],
+    why: str,
+    command: str,
+    earlier: Sequence[TrainingConfig],
+) -> str:
+    trained, network = _trained(kept), kept.network
+    seen = ", ".join(
+        f"{count:,} trials of {name} (from a pool of {_pool(config, name):,})" for name, count in trained.trials.items()
+    )
+    reads = ""
+    if kept.vectors is not None:
+        file = f" (SHA-256 `{kept.vectors.sha256}`)" if kept.vectors.sha256 else ""
+        reads = f"""It reads one vector per step in {", ".join(sorted(network.reading))}: that of the word that is shown, brought to one length, and zeros
+        where no single word is shown. The vectors: {kept.vectors.name}{file}."""  # noqa: E501
+    selected = {
+        "published": "mean validation accuracy",
+        "improved": "mean gain over the best blind guess in validation",
+    }[config.selection]
+    parts = [
+        f"# network:{config.name}",
+        config.about,
+        "## What it is",
+        f"""Its memory is the architecture {config.model.architecture} with {config.model.hidden} units; {len(heads_of(network.tasks))} linear heads
+        answer in {len(network.tasks)} tasks. {network.parameter_count:,} learned parameters, {kept.bytes / 1e6:.1f} MB {_STORED[kept.store]}. It sees one 32 x 32 frame per
+        step and nothing else. {reads} {wired(config)} Its settings, where they are not the defaults (`NAME.json` has all): {_settings(config)}.""",  # noqa: E501
+        "## How it was made",
+        f"""It was trained {f"with `{command}`, " if command else ""}on {", ".join(trained.paradigms)}, all together in every step, for {state.step:,} steps
+        ({why}). {_recipe(config)} {staged(earlier)} The weights are those of step {state.best_step:,}, which had the highest {selected}; until then it had seen {seen}.
+        The whole run took, with compiling the trials and the test, {duration(times["wall_s"])} by the clock and
+        {duration(times["cpu_s"])} of processor time: {times["cpu_s"] / max(times["wall_s"], 1e-3):.2f} processors on average (torch
+        {torch.__version__}, device {config.device}). The log, whose first line has the whole config, is `{config.name}.log.jsonl`. {remade(config, why, bool(earlier))}""",  # noqa: E501
+        "## Held-out accuracy",
+        """On test trials that come from a stream of seeds of their own, read out from the weights in the file. Accuracy is the share of
+        items that are right; its standard error is over trials. The best blind guess is the best fixed answer: chosen on the training trials,
+        scored on these. A star marks levels that were not trained.""",  # noqa: E501
+        as_markdown(rows),
+        "## What it is not",
+        """It is not a model of human memory, and none of the networks that were published with the WorM benchmark: it was trained as told above. It knows only
+        the tasks above and their published stimuli. Conditions near the blind guess are ones that it has not learned. Some answers can be guessed better than
+        blindly by somebody who sees the frames and remembers nothing (in vsr, only positions that hold a pattern: 1 / list length; in sfr, only squares that
+        were shown: list length / 30), so compare with that as well.""",  # noqa: E501
+        f"SHA-256 `{kept.sha256}`",
+    ]
+    # Paragraphs are flowed; tables and headings keep their lines.
+    return "\n\n".join(part if part.startswith("#") else " ".join(part.split()) for part in parts if part) + "\n"
+
+
+#: How the weights are kept, in words.
+_STORED = {
+    "half": "in half precision",
+    "bytes": "(its matrices as bytes with one scale for every 32 numbers, the rest in half precision)",
+}
+
+
+def duration(seconds: float) -> str:
+    """A time in words: seconds below two minutes, else minutes."""
+    return f"{seconds:.1f} seconds" if seconds < 120 else f"{seconds / 60:.1f} minutes"
+
+
+def _trained(kept: Checkpoint) -> TrainedOn:
+    assert kept.trained is not None, "SpanLab's own checkpoints say what they were trained on"
+    return kept.trained
+
+
+def _settings(config: TrainingConfig) -> str:
+    """The settings of a network that are not the defaults."""
+    chosen = config.model.model_dump(mode="json", exclude_defaults=True)
+    return ", ".join(f"`{key}: {json.dumps(value)}`" for key, value in chosen.items()) or "none"
+
+
+def wired(config: TrainingConfig) -> str:
+    """Return where its weights started, and what was wired in before any training."""
+    model, taken = config.model, ""
+    if config.start_from is not None:
+        taken = (
+            f"Its weights start as those of the checkpoint `{Path(config.start_from).name}`; the log has its SHA-256. "
+        )
+    if isinstance(model, WormSettings):
+        return taken or "Its weights start as those of the published networks do."
+    if model.start != "delay_line":
+        return taken or f"Its recurrent weights start as {model.start} ones."
+    line = model.delay_line
+    queue = (
+        f"a queue of {line.slots} places with {line.width} units each (a delay line), beside"
+        f" {model.hidden - line.slots * line.width} integrating units"
+    )
+    if model.compared:
+        queue += ", and products that compare what each place of the queue holds with what is seen now"
+    return f"{taken}**Wired in before training: {queue}.** All of its weights are then learned."
+
+
+def staged(earlier: Sequence[TrainingConfig]) -> str:
+    """Say in which stages it was trained before this one; empty for a training of one stage."""
+    told = [f"{stage.steps:,} steps on {_pools(stage)}" for stage in earlier]
+    return (
+        f"That was stage {len(told) + 1}; each began with the weights that the one before had kept, after"
+        f" {', then '.join(told)}."
+        if told
+        else ""
+    )
+
+
+def _pools(config: TrainingConfig) -> str:
+    """How many different trials of each paradigm there were."""
+    names = dict.fromkeys(Path(task.paradigm).stem for task in config.tasks)
+    return ", ".join(f"{_pool(config, name):,} trials of {name}" for name in names)
+
+
+def remade(config: TrainingConfig, why: str, staged: bool = False) -> str:
+    """Say why the command alone does not make a network again; empty where it does.
+
+    Parameters
+    ----------
+    why : the training ended
+    staged : whether what it starts from is an earlier stage of the same training
+    """
+    reasons = []
+    if config.start_from is not None and config.start_from not in shipped() and not staged:
+        reasons.append(f"it starts from `{Path(config.start_from).name}`, which has to be trained first")
+    if why.startswith("the time limit"):
+        reasons.append("a limit of time ended its training, so that it ends at another step on another machine")
+    return f"**The command alone does not make it again**: {', and '.join(reasons)}." if reasons else ""
+
+
+def _recipe(config: TrainingConfig) -> str:
+    """Return how it was trained, by the names of the settings."""
+    by_phase = [Path(task.paradigm).stem for task in config.tasks if task.loss_over == "phases"]
+    phases = f" The loss of {', '.join(by_phase)} is the mean over phases." if by_phase else ""
+    return (
+        f"Loss {config.loss}, schedule {config.schedule}, validation {config.validation}, selection"
+        f" {config.selection}.{phases}"
+    )
+
+
+def _pool(config: TrainingConfig, name: str) -> int:
+    return sum(task.train_trials for task in config.tasks if Path(task.paradigm).stem == name)

@@ -21,7 +21,7 @@ from ....core.errors import SpanLabError
 from ....paradigms.identity import stream
 from ....paradigms.network_view import classes_of
 from ....stimuli import CANVAS
-from ..checkpoints_io import card, checkpoint
+from ..checkpoints_io import checkpoint
 from ..checkpoints_io.files import remove_leftovers
 from ..inputs.batches import Ahead, TrainingBatch
 from ..inputs.data import Pool, longest_trial
@@ -33,7 +33,7 @@ from ..settings import FRAME
 from ..speedups.sight import by_patches
 from .config import TrainingConfig
 from .evaluation import ConditionAccuracy, frequencies, mean_accuracy, test, validate
-from .journal import Recent, TrainingJournal, bars, draw
+from .journal import Recent, TrainingJournal, bars, draw, duration, write_card
 from .learning import JointLoss, Loaded, Plateau, blind_loss, load, rate_at
 from .state import TrainingState, read_state, write_state
 
@@ -186,7 +186,7 @@ class TrainingResult:
             f"{name} {mean_accuracy([row for row in self.rows if row.paradigm == name]):.3f}" for name in names
         )
         return [
-            f"{self.checkpoint}: {self.steps} steps in {card.duration(self.wall_s)}; accuracy on held-out trials:"
+            f"{self.checkpoint}: {self.steps} steps in {duration(self.wall_s)}; accuracy on held-out trials:"
             f" {accuracy}",
             f"More in {self.checkpoint.with_suffix('.md')}; try it: spanlab replay {next(iter(names))} --agent"
             f" network:{self.checkpoint}",
@@ -365,7 +365,7 @@ class Run:
             )
             if self.saved < self.state.step:
                 self._save()
-            card.write(self.folder, self.config, kept, rows, self.state, self._times(), why, self.command, self.earlier)
+            write_card(self.folder, self.config, kept, rows, self.state, self._times(), why, self.command, self.earlier)
             draw(self.folder / f"{self.config.name}.log.jsonl", self.folder / f"{self.config.name}.svg")
         wall, cpu = self._elapsed()
         return TrainingResult(self.weights_file, tuple(rows), self.state.step, wall, cpu)

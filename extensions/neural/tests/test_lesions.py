@@ -16,10 +16,9 @@ from spanlab.agents.network.models import Network, build
 from spanlab.agents.network.settings import model_settings, task_seen_in
 from spanlab.extensions.neural.clusters import Clusters, cluster_units
 from spanlab.extensions.neural.command import guesses
-from spanlab.extensions.neural.lesions import Observed, accuracy_without, before_the_probe, observe
-from spanlab.extensions.neural.losses import lesion_table
-from spanlab.extensions.neural.panels import _lesions
-from spanlab.extensions.neural.variance import active_units, normalised, task_variance
+from spanlab.extensions.neural.lesions import Observed, accuracy_without, before_the_probe, lesion_table, observe
+from spanlab.extensions.neural.report import _lesions
+from spanlab.extensions.neural.states import active_units, normalised, task_variance
 from spanlab.paradigms import Trial, compile_trial, load_paradigm, random_vectors
 from spanlab.paradigms.network_view import NetworkView
 from spanlab.stimuli.render.pixels import network_frame

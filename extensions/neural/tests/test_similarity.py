@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from neural_states import listed, states
 
-from spanlab.extensions.neural.panels import embedding_similarity, position_similarity
+from spanlab.extensions.neural.report import embedding_similarity, position_similarity
 
 
 def matrix(table: pd.DataFrame, length: int) -> np.ndarray:

@@ -17,8 +17,8 @@ from spanlab.core.errors import SpanLabError
 from spanlab.extensions.neural.charts import COLOURS, matrix_chart, on_black, planes_chart
 from spanlab.extensions.neural.clusters import cluster_units
 from spanlab.extensions.neural.projection import MOST_POINTS, neighbours, principal
-from spanlab.extensions.neural.states import TaskStates
-from spanlab.extensions.neural.variance import (
+from spanlab.extensions.neural.states import (
+    TaskStates,
     active_units,
     fractional,
     fractional_table,

@@ -21,7 +21,6 @@ torch = pytest.importorskip("torch")
 
 import spanlab  # noqa: E402
 from spanlab.agents.network import NetworkAgent  # noqa: E402
-from spanlab.agents.network.checkpoints_io.card import remade  # noqa: E402
 from spanlab.agents.network.checkpoints_io.checkpoint import (  # noqa: E402
     Checkpoint,
     Store,
@@ -36,6 +35,7 @@ from spanlab.agents.network.checkpoints_io.checkpoint import (  # noqa: E402
 from spanlab.agents.network.models import build  # noqa: E402
 from spanlab.agents.network.settings import Task, model_settings  # noqa: E402
 from spanlab.agents.network.training.config import TrainingConfig  # noqa: E402
+from spanlab.agents.network.training.journal import remade  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402
 from spanlab.sessions.record.reader import read_session  # noqa: E402
 

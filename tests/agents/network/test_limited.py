@@ -20,8 +20,8 @@ from session_tools import spanlab  # noqa: E402
 from words_solver import solve  # noqa: E402
 
 from spanlab import replay  # noqa: E402
+from spanlab.agents.network.agent import MemoryNoise, limit_for, limits, name_and_noise  # noqa: E402
 from spanlab.agents.network.checkpoints_io.checkpoint import load, locate  # noqa: E402
-from spanlab.agents.network.checkpoints_io.limited import MemoryNoise, limit_for, limits, name_and_noise  # noqa: E402
 from spanlab.agents.network.inputs.data import make_pool  # noqa: E402
 from spanlab.agents.network.inputs.frames import NetworkFrames  # noqa: E402
 from spanlab.agents.network.models.memories import memory  # noqa: E402

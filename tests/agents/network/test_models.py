@@ -23,8 +23,10 @@ from spanlab.agents.network import NetworkAgent, model_settings  # noqa: E402
 from spanlab.agents.network.agent import one_thread  # noqa: E402
 from spanlab.agents.network.checkpoints_io.published import worm_tasks  # noqa: E402
 from spanlab.agents.network.models import ARCHITECTURES, Network, Seen, build  # noqa: E402
-from spanlab.agents.network.models.build import empty  # noqa: E402
-from spanlab.agents.network.models.compact import Retina  # noqa: E402
+from spanlab.agents.network.models.build import (  # noqa: E402
+    Retina,
+    empty,
+)
 from spanlab.agents.network.settings import Task  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402
 from spanlab.extensions.replication.worm.folder import import_worm  # noqa: E402

@@ -19,8 +19,16 @@ from command_line import Run, command_line, complaint
 
 torch = pytest.importorskip("torch")
 
-from spanlab.agents.network.sweeps.runs import by_capacity, run_sweep, status, write_tables  # noqa: E402
-from spanlab.agents.network.sweeps.sweep import read_folder, read_sweep, sweep_presets, write_sweep  # noqa: E402
+from spanlab.agents.network.sweeps.sweep import (  # noqa: E402  # noqa: E402
+    by_capacity,
+    read_folder,
+    read_sweep,
+    run_sweep,
+    status,
+    sweep_presets,
+    write_sweep,
+    write_tables,
+)
 from spanlab.agents.network.training.presets import config_named  # noqa: E402
 from spanlab.core.atomic_files import only_writer  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402

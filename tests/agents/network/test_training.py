@@ -17,7 +17,6 @@ torch = pytest.importorskip("torch")
 
 from spanlab.agents.network import NetworkAgent, TrainingConfig, read_config  # noqa: E402
 from spanlab.agents.network.checkpoints_io import checkpoint  # noqa: E402
-from spanlab.agents.network.checkpoints_io.card import duration  # noqa: E402
 from spanlab.agents.network.inputs.batches import Ahead, assemble  # noqa: E402
 from spanlab.agents.network.inputs.data import Pool, indices_at, make_pool  # noqa: E402
 from spanlab.agents.network.inputs.frames import NetworkFrames  # noqa: E402
@@ -25,6 +24,7 @@ from spanlab.agents.network.inputs.training_data import TrainingData, begin_proc
 from spanlab.agents.network.models import build  # noqa: E402
 from spanlab.agents.network.settings import Task, model_settings  # noqa: E402
 from spanlab.agents.network.training.evaluation import frequencies  # noqa: E402
+from spanlab.agents.network.training.journal import duration  # noqa: E402
 from spanlab.agents.network.training.learning import JointLoss, load, pass_through  # noqa: E402
 from spanlab.agents.network.training.presets import config_named  # noqa: E402
 from spanlab.agents.network.training.run import Run, begin, products_in, train  # noqa: E402

@@ -22,8 +22,7 @@ from spanlab.agents.chat.cost.account import Account
 from spanlab.agents.chat.cost.estimate import JUDGED_SHARE, by_pieces
 from spanlab.agents.chat.cost.totals import Prices
 from spanlab.agents.chat.messages import Reply
-from spanlab.agents.chat.transport.departure import Departure, Fault
-from spanlab.agents.chat.transport.rate_limiter import RateLimiter
+from spanlab.agents.chat.transport.departure import Departure, Fault, RateLimiter
 from spanlab.core.errors import SpanLabError
 from spanlab.sessions import read_responses, read_session
 from spanlab.sessions.record.reader import read_events

@@ -14,9 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spanlab.agents.chat.transport.departure import Fault, asked_wait
+from spanlab.agents.chat.transport.departure import Bucket, Fault, RateLimiter, asked_wait
 from spanlab.agents.chat.transport.endpoint import EndpointError
-from spanlab.agents.chat.transport.rate_limiter import Bucket, RateLimiter
 from spanlab.agents.chat.transport.request_limits import RequestLimits
 from spanlab.agents.interruptions import Stopped
 
