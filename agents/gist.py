@@ -67,7 +67,9 @@ def elements(stimulus: Stimulus) -> Elements:
     value = getattr(stimulus, _ELEMENTS[kind]) if kind in _ELEMENTS else None
     if kind == "Letter":  # noise stands around the letter; a digit is a letter, too
         value = "".join(sign for sign in str(value) if sign.isalnum()) or None
-    return () if value is None else tuple(value) if isinstance(value, tuple) else (value,)
+    if isinstance(value, tuple):
+        return value
+    return () if value is None else (value,)
 
 
 def alternatives(stimulus: Stimulus) -> list[Elements | None]:
@@ -78,7 +80,7 @@ def alternatives(stimulus: Stimulus) -> list[Elements | None]:
         return [tuple(getattr(stimulus, side)) for side in ("left", "right")]
     shown = {"PatternArray": "cells", "WordArray": "places"}.get(kind)
     places = getattr(stimulus, shown) if shown else ()
-    return [None if value is None else value if isinstance(value, tuple) else (value,) for value in places]
+    return [value if value is None or isinstance(value, tuple) else (value,) for value in places]
 
 
 @dataclass
@@ -202,14 +204,14 @@ class GistEpisode(Episode):
             return self._at_place(getattr(stimulus, "probed", None))
         pair = tuple(sorted(str(option) for option in options))
         if pair == tuple(sorted(_SAME)):
-            return _SAME[0 if gist.alike(own) else 1]
+            return _SAME[not gist.alike(own)]
         if pair == tuple(sorted(_SYMMETRIC)):
             symmetric = _symmetric(own or (tuple(gist.held) if gist.keeps == "sum" else ()))
-            return None if symmetric is None else _SYMMETRIC[0 if symmetric else 1]
+            return None if symmetric is None else _SYMMETRIC[not symmetric]
         for yes, no in _SEEN:
             if pair == tuple(sorted((yes, no))):
                 known = gist.known(own) if gist.displays else False
-                return None if known is None else yes if known else no
+                return None if known is None else (no, yes)[known]
         return self._by_cue(options, stimulus)
 
     def _most_familiar(self, options: Any, shown: Sequence[Elements | None]) -> Answer | None:

@@ -287,4 +287,6 @@ class OracleEpisode(Episode):
     async def step(self, percept: Percept, truth: Truth | None = None) -> Response | None:
         assert truth is not None, "the runner hands the truth to declared oracles"
         answer = self._memory.choose(percept, truth)
-        return None if percept.ask is None else Response(answer, outcome="omitted" if answer is None else "answered")
+        if percept.ask is None:
+            return None
+        return Response(answer, outcome="omitted" if answer is None else "answered")

@@ -1,7 +1,7 @@
 """A network of the published size on a GPU: the same losses as on a processor, trials per second,
 and how much of the card it uses.
 
-Everything goes through a training run as `spanlab train` has it, Fabric and all; only the batches
+Everything goes through a training run as `spanlab train` has it; only the batches
 are made beforehand where the card alone is measured.
 
     python benchmarks/gpu.py losses DEVICE FILE [STEPS]     the loss of each of 100 steps, as JSON; DEVICE: cpu, cuda, or "frames" (cpu, frames not taken apart)
@@ -123,7 +123,7 @@ def speed(file: str | None) -> None:
         began = time.perf_counter()
         base = started(config_of("cuda", batch, trials=batch * DIFFERENT))
         told(compiled=14 * batch * DIFFERENT, processes=base.config.workers, s=round(time.perf_counter() - began, 1))
-        prepared = [base.training_data.batch(step, (0, 1), False, False) for step in range(DIFFERENT)]
+        prepared = [base.training_data.batch(step, False, False) for step in range(DIFFERENT)]
         for precision in ("float32", "tf32"):
             with products_in(precision):
                 try:

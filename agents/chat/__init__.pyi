@@ -1,8 +1,8 @@
 from .agent import NO_ANSWER as NO_ANSWER
 from .agent import ChatAgent as ChatAgent
+from .conversation import Before as Before
 from .conversation import Conversation as Conversation
-from .memory import Before as Before
-from .memory import Past as Past
+from .conversation import Past as Past
 from .messages import Message as Message
 from .messages import Reply as Reply
 from .messages import Text as Text

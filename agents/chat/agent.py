@@ -16,19 +16,18 @@ from typing_extensions import override
 
 from ...core.agent_kinds import CHAT, AgentKind
 from ...core.errors import SpanLabError
-from ...paradigms import Answer, Ask, Percept, ResponseKind
+from ...paradigms import Answer, Ask, ResponseKind
 from ...stimuli import Stimulus
 from ..at_once import ConcurrentAgent
 from ..base import AgentOptions, Outlook, Sentences, TrialContext
 from ..payments import Cost, Journal, Ledger
 from .between import check_lists, has_anything_between
-from .conversation import Conversation, check_said, sentences_of
+from .conversation import Before, Conversation, Memory, check_said, sentences_of
 from .cost.account import Account
 from .cost.estimate import estimate
-from .cost.totals import Prices, account_of, describe_account, totals_in
+from .cost.totals import Prices, account_of, describe_account, totals_of
 from .episode import ChatEpisode, Scoring
 from .likelihoods import Likelihoods, Scorer
-from .memory import Before, Memory, Past
 from .open_request import variables_of
 from .options import as_written, check_options
 from .probe import Probe
@@ -82,8 +81,9 @@ class ChatAgent(ConcurrentAgent):
             raise SpanLabError("which chat model? Name it after the colon, such as chat:gpt-4o-mini")
         #: the name by which the server knows the model
         self.model = model
-        self._settings = settings or ChatSettings()
-        headers = self._settings.extra_headers
+        #: how a trial is put to the model and its replies are read
+        self.protocol = settings or ChatSettings()
+        headers = self.protocol.extra_headers
         served = (
             (endpoint or Endpoint()) if hook is None else hook.endpoint or Endpoint(key_variable=None, by=hook.name)
         )
@@ -94,12 +94,12 @@ class ChatAgent(ConcurrentAgent):
             raise SpanLabError(
                 "batches are for models through inspect_ai (chat:inspect/PROVIDER/MODEL): leave out batch"
             )
-        if hook is not None and not hook.local and self._settings.likelihoods in ("prompt", "echo"):
+        if hook is not None and not hook.local and self.protocol.likelihoods in ("prompt", "echo"):
             raise SpanLabError(
-                f"likelihoods={self._settings.likelihoods} is for servers and models in this program, and {hook.name}"
+                f"likelihoods={self.protocol.likelihoods} is for servers and models in this program, and {hook.name}"
                 " is none: set likelihoods to top, or to none"
             )
-        if hook is not None and self._settings.sounds == "audio":
+        if hook is not None and self.protocol.sounds == "audio":
             raise SpanLabError(
                 f"sounds go to servers that speak chat completions, and requests to {hook.name} are sent in another"
                 " form: set sounds to words"
@@ -114,22 +114,22 @@ class ChatAgent(ConcurrentAgent):
             self.request_limits,
             clock,
             self.spending,
-            self._settings.repeat,
+            self.protocol.repeat,
             headers,
             hook,
         )
         if hook is not None:
-            hook.check_options(self._settings.sampling())
+            hook.check_options(self.protocol.sampling())
         #: the model that reads replies in which nothing else finds an answer
         self.judge = (
-            Judge(self._settings, self._endpoint, self.request_limits, self.spending) if self._settings.judge else None
+            Judge(self.protocol, self._endpoint, self.request_limits, self.spending) if self.protocol.judge else None
         )
-        self.practises = self._settings.practice == "feedback"
-        self.remembers = self._settings.conversation == "session"
-        self.examples = self._settings.examples
-        self._memory = Memory(self.remembers, self._settings.conversation_window)
-        self._scorer = None if self._settings.likelihoods == "none" else Scorer(self._settings)
-        self._probe = Probe(model, self._endpoint.public, self._settings)
+        self.practises = self.protocol.practice == "feedback"
+        self.remembers = self.protocol.conversation == "session"
+        self.examples = self.protocol.examples
+        self._memory = Memory(self.remembers, self.protocol.conversation_window)
+        self._scorer = None if self.protocol.likelihoods == "none" else Scorer(self.protocol)
+        self._probe = Probe(model, self._endpoint.public, self.protocol)
 
     @override
     def check_session(self, outlook: Outlook) -> None:
@@ -140,7 +140,7 @@ class ChatAgent(ConcurrentAgent):
         SpanLabError
             when nothing can.
         """
-        if has_anything_between(self._settings):
+        if has_anything_between(self.protocol):
             check_lists([*outlook.trials, *outlook.practice], outlook.paradigm)
 
     @classmethod
@@ -191,12 +191,12 @@ class ChatAgent(ConcurrentAgent):
         SpanLabError
             when the settings are for other paradigms.
         """
-        return self._settings.wording_for(paradigm)
+        return self.protocol.wording_for(paradigm)
 
     @override
     def sentences(self, kinds: Iterable[ResponseKind]) -> dict[str, Sentences]:
         """The sentences for a chat model about questions of these kinds."""
-        return {kind.record_key(): sentences_of(kind, self._settings) for kind in kinds}
+        return {kind.record_key(): sentences_of(kind, self.protocol) for kind in kinds}
 
     @override
     def check_trial(self, context: TrialContext, steps: int) -> None:
@@ -208,7 +208,7 @@ class ChatAgent(ConcurrentAgent):
         SpanLabError
             when it would only be told how to answer.
         """
-        if context.questionnaire and context.prompts and not self._settings.prompts:
+        if context.questionnaire and context.prompts and not self.protocol.prompts:
             raise SpanLabError(
                 f"{context.paradigm} is a questionnaire, and a chat model would not be told its questions, which stand"
                 " in 'prompt': give --chat prompts=true"
@@ -224,7 +224,7 @@ class ChatAgent(ConcurrentAgent):
             when an image has no words.
         """
         for stimulus in stimuli:
-            check_said(stimulus, self._settings)
+            check_said(stimulus, self.protocol)
 
     @override
     def check_questions(self, kinds: Sequence[ResponseKind]) -> None:
@@ -236,9 +236,9 @@ class ChatAgent(ConcurrentAgent):
         SpanLabError
             when they cannot.
         """
-        check_options(kinds, self._settings)
+        check_options(kinds, self.protocol)
         for kind in kinds:
-            check_extraction(as_written(kind, self._settings), self._settings)
+            check_extraction(as_written(kind, self.protocol), self.protocol)
 
     @override
     async def setup(self, journal: Journal | None = None) -> None:
@@ -268,17 +268,17 @@ class ChatAgent(ConcurrentAgent):
             read in it (for an estimate)
         """
         if ask is not None:
-            settings = self._settings.model_copy(update={"reask": 0})
+            settings = self.protocol.model_copy(update={"reask": 0})
             counted = None if self._scorer is None else Scoring(self._scorer, PaidReplies(ask, scores=True), read=False)
             return ChatEpisode(Conversation(context, settings, self.model), PaidReplies(ask), settings, scoring=counted)
         memory = self._memory
-        conversation = Conversation(context, self._settings, self.model, memory.name(context), memory.before(context))
+        conversation = Conversation(context, self.protocol, self.model, memory.name(context), memory.before(context))
         keep = partial(memory.keep, context) if context.practice or self.remembers else None
         replies = PaidReplies(self._client.ask, past=conversation.past)
         return ChatEpisode(
             conversation,
             replies,
-            self._settings,
+            self.protocol,
             self.request_limits.fail_on_error,
             self.judge,
             keep,
@@ -291,7 +291,7 @@ class ChatAgent(ConcurrentAgent):
 
     def memory(self) -> Memory:
         """A memory as its settings have it, for trials that somebody else has taken."""
-        return Memory(self.remembers, self._settings.conversation_window)
+        return Memory(self.remembers, self.protocol.conversation_window)
 
     def follow(self, context: TrialContext, before: Before, scored: bool = True, ask: Send | None = None) -> Follower:
         """Follow a trial that somebody else has taken.
@@ -315,18 +315,18 @@ class ChatAgent(ConcurrentAgent):
                 " likelihoods=echo (a completion endpoint that repeats what it was sent, such as that of"
                 " llama-cpp-python or vLLM), or likelihoods=top (the likeliest first tokens, which leaves gaps)"
             )
-        if has_anything_between(self._settings):
+        if has_anything_between(self.protocol):
             raise SpanLabError(
                 "notepad, retention_load and interference are not part of what somebody else has answered: leave"
                 " them out"
             )
-        conversation = Conversation(context, self._settings, self.model, uuid.uuid4().hex, before)
+        conversation = Conversation(context, self.protocol, self.model, uuid.uuid4().hex, before)
         scoring = (
             Scoring(self._scorer, PaidReplies(ask or self._client.ask, scores=True), read=ask is None)
             if scored
             else None
         )
-        return Follower(conversation, self._settings, scoring, self.request_limits.fail_on_error)
+        return Follower(conversation, self.protocol, scoring, self.request_limits.fail_on_error)
 
     @override
     def tell(self, sentence: str) -> None:
@@ -338,7 +338,7 @@ class ChatAgent(ConcurrentAgent):
         """Model, endpoint and protocol, without secrets: all that shapes the answers. ``label`` is
         what figures must say of this agent."""
         where = {"model": self.model, "endpoint": self._endpoint.identity, "provider": self._endpoint.provider}
-        return {**where, **self._settings.model_dump()}
+        return {**where, **self.protocol.model_dump()}
 
     @override
     def apparatus(self) -> dict[str, Any]:
@@ -388,9 +388,9 @@ class ChatAgent(ConcurrentAgent):
     @override
     def carry(self, ledger: Ledger) -> None:
         """Go on from what earlier parts of the session have cost, the judge's replies apart."""
-        self.spending.carry(totals_in(ledger))
+        self.spending.carry(totals_of(ledger.lines, ledger.replies))
         if self.judge is not None:
-            self.judge.account.carry(totals_in(ledger, judge=True))
+            self.judge.account.carry(totals_of(ledger.lines, ledger.replies, judge=True))
         if foreseen := ledger.info.get("estimate"):
             self._foresee(foreseen)
 
@@ -468,10 +468,6 @@ class Follower:
         if self.scoring is not None:
             self.scoring.replies.attach(journal)
 
-    def show(self, percept: Percept) -> None:
-        """Show the display of a step."""
-        self.conversation.show(percept)
-
     async def ask(self, ask: Ask, question: int) -> Likelihoods | None:
         """Put a question: how probable the model holds the allowed answers; None where that is not
         asked, or cannot be told.
@@ -490,7 +486,3 @@ class Follower:
     def hear(self, ask: Ask, given: Answer | None) -> None:
         """Let the model hear what was answered."""
         self.conversation.hear(NO_ANSWER if given is None else as_written(ask.kind, self.settings).write(given))
-
-    def ended(self) -> Past:
-        """The trial when it is over."""
-        return self.conversation.ended()

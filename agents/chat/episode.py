@@ -15,9 +15,8 @@ from ..base import Episode, Response
 from ..interruptions import Unobtainable
 from ..payments import Journal
 from .between import load_text, sums
-from .conversation import NOTEPAD_TEXT, Conversation, remembered
+from .conversation import NOTEPAD_TEXT, Conversation, Past, remembered
 from .likelihoods import Likelihoods, Scorer
-from .memory import Past
 from .messages import Reply, Request
 from .options import as_written
 from .reading.constrained import response_format
@@ -215,8 +214,10 @@ class ChatEpisode(Episode):
         return await obtained(replies or self._replies, request, self._asked, self._bearable)
 
     def _probabilities(self, kind: ResponseKind, reply: Reply) -> dict[str, Any]:
-        """The probabilities of the allowed answers, where they were asked for and came."""
-        if not self._settings.logprobs or reply.first_logprobs is None:
+        """The probabilities of the allowed answers, where those of the first token came and it is the
+        answer's."""
+        first = self._settings.constrained == "none" and self._settings.reasoning != "before"
+        if not first or reply.first_logprobs is None:
             return {}
         logprobs = answer_logprobs(kind, reply.first_logprobs)
         return {"answer_logprobs": logprobs, "answer_probabilities": answer_probabilities(kind, logprobs)}

@@ -13,19 +13,18 @@ from ...core.errors import SpanLabError
 from ...paradigms import ResponseKind
 from .messages import Message, Reply, Request, ScoredReply, Text, chained
 from .reading.logprobs import answer_logprobs, answer_probabilities
-from .settings import TOP_LOGPROBS, ChatSettings
+from .settings import ChatSettings
 
 #: how a conversation is written as one text where no chat template is given: for models that were
 #: never taught to chat
 _PLAIN = {"system": "{}\n\n", "developer": "{}\n\n", "user": "{}\n", "assistant": "Answer: {}\n"}
 _ANSWER = "Answer: "
-_REASONS = {
-    "none given": (
-        "it may ignore the request; likelihoods=prompt is for vLLM, likelihoods=echo for completion endpoints that"
-        " repeat a request (vLLM, llama-cpp-python), likelihoods=top for servers that tell the likeliest tokens of a"
-        " reply"
-    ),
-}
+#: of how many tokens the probabilities are requested
+_TOP_LOGPROBS = 20
+_NOTHING_TOLD = (
+    "it may ignore the request; likelihoods=prompt is for vLLM, likelihoods=echo for completion endpoints that repeat a"
+    " request (vLLM, llama-cpp-python), likelihoods=top for servers that tell the likeliest tokens of a reply"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +97,7 @@ class Scorer:
                 **self._settings.sampling(),
                 "max_tokens": 1,
                 "logprobs": True,
-                "top_logprobs": TOP_LOGPROBS,
+                "top_logprobs": _TOP_LOGPROBS,
             }
             options.pop("stop", None)
             return [replace(asked, options=options, identity=self._identity(asked, ""))]
@@ -157,10 +156,10 @@ class Scorer:
         if self._way == "top":
             if reply.first_logprobs is None:
                 raise SpanLabError(
-                    f"the server does not say how probable the first token of a reply is: {_REASONS['none given']}"
+                    f"the server does not say how probable the first token of a reply is: {_NOTHING_TOLD}"
                 )
         elif not isinstance(reply, ScoredReply) or reply.echoed is None:
-            raise SpanLabError(f"the server does not say how probable what it was sent is: {_REASONS['none given']}")
+            raise SpanLabError(f"the server does not say how probable what it was sent is: {_NOTHING_TOLD}")
 
     def read(self, kind: ResponseKind, replies: Sequence[Reply]) -> Likelihoods | None:
         """Read what came back.

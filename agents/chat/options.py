@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from string import ascii_uppercase
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 from typing_extensions import override
@@ -15,25 +15,8 @@ from ...paradigms import Answer, ResponseKind
 from ...paradigms.responses import Choice
 from ...paradigms.responses.choice import read_label
 
-Order = Literal["declared", "reversed", "rotated"]
-Signs = Literal["words", "letters", "digits"]
-
-
-class OptionSettings(Protocol):
-    """The settings that matter here."""
-
-    @property
-    def option_order(self) -> Order: ...
-
-    @property
-    def option_signs(self) -> Signs: ...
-
-
-class OptionForm(NamedTuple):
-    """The same, from a record."""
-
-    option_order: Order = "declared"
-    option_signs: Signs = "words"
+if TYPE_CHECKING:
+    from .settings import ChatSettings
 
 
 class SignedChoice(Choice):
@@ -74,7 +57,7 @@ class SignedChoice(Choice):
         return self.parse(value) if isinstance(value, str) and value in (*self.signs, *self._words) else None
 
 
-def as_written(kind: ResponseKind, settings: OptionSettings) -> ResponseKind:
+def as_written(kind: ResponseKind, settings: ChatSettings) -> ResponseKind:
     """Return a kind of question with its options as the settings have them; kinds whose options are
     no words, or are seen at places, stay as they are.
 
@@ -91,7 +74,7 @@ def as_written(kind: ResponseKind, settings: OptionSettings) -> ResponseKind:
     return SignedChoice.model_validate({**values, "signs": _signs(len(order), settings.option_signs)})
 
 
-def _signs(count: int, signs: Signs) -> tuple[str, ...]:
+def _signs(count: int, signs: str) -> tuple[str, ...]:
     return tuple(ascii_uppercase[:count]) if signs == "letters" else tuple(str(number + 1) for number in range(count))
 
 
@@ -99,7 +82,7 @@ def _between_words(kind: ResponseKind) -> bool:
     return type(kind) is Choice and isinstance(kind.options, tuple) and kind.layout is None
 
 
-def check_options(kinds: Sequence[ResponseKind], settings: OptionSettings) -> None:
+def check_options(kinds: Sequence[ResponseKind], settings: ChatSettings) -> None:
     """Make sure that settings of options are for some question, and that no sign is a word of
     another option.
 

@@ -1,34 +1,68 @@
-"""Named providers of chat models: those that ship, and those in the user's file.
+"""Who serves a chat model: named providers, those that ship and those in the user's file; or this
+program itself, by transformers.
 
 ``chat:MODEL`` is served where the environment says; ``chat:MODEL@PROVIDER`` and ``chat:@PROVIDER``
 (its default model) where a provider is. Only the name of a known provider counts after the last
-``@``, since names of models may hold one, too.
+``@``, since names of models may hold one, too. ``chat:hf/PATH`` is a model in this program: nothing is served,
+and nothing leaves.
 """
 
 from __future__ import annotations
 
+import asyncio
+import base64
 import functools
+import importlib
+import inspect
+import io
 import os
 import re
-from collections.abc import Mapping
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, field_validator
+from typing_extensions import override
 
 from ...core.errors import ParadigmError, Problem, SpanLabError
+from ...core.extras import need
 from ...core.registry import StrictModel, nearest
 from ...paradigms.language.diagnostics import in_order, validated
 from ...paradigms.language.yaml_source import Document, parse, read
 from .cost.totals import Prices
-from .transport.endpoint import OPENAI_URL, REASONING_FIELDS, Endpoint, holds_secrets, web_address
-from .transport.hooks import SendHook
-from .transport.in_process import PREFIX as IN_PROCESS
-from .transport.in_process import InProcess
-from .transport.inspect_hook import PREFIX, InspectHook
+from .likelihoods import plain_text
+from .messages import Reply, ScoredReply
+from .transport.endpoint import OPENAI_URL, REASONING_FIELDS, Endpoint, EndpointError, holds_secrets, web_address
+from .transport.hooks import Outgoing, SendHook
+from .transport.inspect_hook import PREFIX as INSPECT
+from .transport.inspect_hook import InspectHook
+from .transport.replies import KEPT
 
+#: how a model in this program is named
+HF = "hf/"
+#: requests that go through the model together
+_TOGETHER = 32
+#: how long a request waits for others that come at the same moment
+_GATHER_S = 0.005
+#: conversations whose beginnings are kept while their answers are scored
+_BEGUN = 16
+#: the longest reply where the settings name none
+_LONGEST = 1024
+#: options of generation, under the names of chat completions and of transformers
+_GENERATION = {
+    "max_tokens": "max_new_tokens",
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "top_k": "top_k",
+    "min_p": "min_p",
+    "repetition_penalty": "repetition_penalty",
+    "stop": "stop_strings",
+}
+_OTHERS = frozenset({"seed", "logprobs", "top_logprobs", "chat_template_kwargs"})
+_SCORING = frozenset({"prompt_logprobs", "echo", "add_generation_prompt", "continue_final_message"})
 #: the environment variable that names a file of one's own
 FILE_VARIABLE = "SPANLAB_PROVIDERS"
 _FILE = "providers.yaml"
@@ -204,7 +238,7 @@ def serving(detail: str) -> Serving:
         for the misspelt name of a provider, one without a default model where none is named, and a
         faulty file of one's own.
     """
-    for prefix, kind in ((PREFIX, InspectHook), (IN_PROCESS, InProcess)):
+    for prefix, kind in ((INSPECT, InspectHook), (HF, InProcess)):
         if not detail.startswith(prefix):
             continue
         hook = kind(detail.removeprefix(prefix))
@@ -238,3 +272,258 @@ def serving(detail: str) -> Serving:
         ),
         provider,
     )
+
+
+class InProcess(SendHook):
+    """Runs a model of transformers, on a GPU where there is one.
+
+    Requests that come together go through it together. A conversation is written by the model's chat
+    template, or as plain text where it has none. Of a conversation whose answers are scored the
+    beginning is computed once.
+
+    Parameters
+    ----------
+    path : a folder, or a name on the hub
+    """
+
+    local = True
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self.name = f"transformers: {path}"
+        self._waiting: list[tuple[Outgoing, asyncio.Future[Reply]]] = []
+        self._worker: asyncio.Task[None] | None = None
+        self._begun: OrderedDict[str, tuple[list[int], list[float | None], Any]] = OrderedDict()
+
+    @override
+    def check(self) -> None:
+        for package in ("torch", "transformers"):
+            need("hf", package, "a model in this program")
+        self._loaded  # noqa: B018 - loads it, or says why it cannot be
+
+    @functools.cached_property
+    def _loaded(self) -> tuple[Any, Any, Any]:
+        """The model, what writes its conversations, and its tokenizer."""
+        import torch
+
+        transformers: Any = importlib.import_module("transformers")
+        transformers.utils.logging.disable_progress_bar()
+        try:
+            config = transformers.AutoConfig.from_pretrained(self._path)
+            sees = type(config) in transformers.AutoModelForImageTextToText._model_mapping
+            auto = transformers.AutoModelForImageTextToText if sees else transformers.AutoModelForCausalLM
+            model = auto.from_pretrained(self._path, dtype="auto")
+            writer = (transformers.AutoProcessor if sees else transformers.AutoTokenizer).from_pretrained(self._path)
+        except Exception as error:  # transformers raises many kinds for what is no model
+            reasons = str(error).strip().splitlines() or [type(error).__name__]
+            raise SpanLabError(f"transformers has no model '{self._path}' to use: {reasons[0][:300]}") from None
+        tokenizer = writer.tokenizer if sees else writer
+        tokenizer.padding_side = "left"
+        if tokenizer.pad_token is None:
+            tokenizer.pad_token = tokenizer.eos_token
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        return model.to(device).eval(), writer, tokenizer
+
+    @override
+    def check_options(self, options: Mapping[str, Any]) -> None:
+        if strange := [name for name in options if name not in {*_GENERATION, *_OTHERS, *_SCORING}]:
+            raise EndpointError(f"a model in this program takes no '{strange[0]}': leave it out (chat settings)")
+
+    @override
+    async def send(self, request: Outgoing) -> Reply:
+        answered: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self._waiting.append((request, answered))
+        if self._worker is None or self._worker.done():
+            self._worker = asyncio.create_task(self._work())
+        return await answered
+
+    async def _work(self) -> None:
+        """Answer all that waits, those that can go together at once."""
+        while self._waiting:
+            await asyncio.sleep(_GATHER_S)
+            lot = self._lot()
+            try:
+                replies = await asyncio.to_thread(self._answers, [request for request, _ in lot])
+            except Exception as error:
+                for _, answered in lot:
+                    if not answered.done():
+                        answered.set_exception(error)
+                continue
+            for (_, answered), reply in zip(lot, replies, strict=True):
+                if not answered.done():
+                    answered.set_result(reply)
+
+    def _lot(self) -> list[tuple[Outgoing, asyncio.Future[Reply]]]:
+        """The requests that go through the model next: with the options of the first one, and alone
+        where its random numbers have a seed."""
+        first = self._waiting[0][0]
+        alike = [one for one in self._waiting if one[0].options == first.options]
+        lot = alike[: 1 if "seed" in first.options else _TOGETHER]
+        self._waiting = [one for one in self._waiting if one not in lot]
+        return lot
+
+    def _answers(self, requests: Sequence[Outgoing]) -> list[Reply]:
+        import torch
+
+        with torch.inference_mode():
+            if _SCORING & requests[0].options.keys():
+                return [self._scored(request) for request in requests]
+            return self._generated(requests)
+
+    def _inputs(self, requests: Sequence[Outgoing]) -> Any:
+        """Conversations as the model reads them."""
+        model, writer, tokenizer = self._loaded
+        options = requests[0].options
+        if requests[0].text is not None or not getattr(writer, "chat_template", None):
+            texts = [plain_text(one.messages) if one.text is None else one.text for one in requests]
+            return tokenizer(texts, padding=True, return_tensors="pt").to(model.device)
+        return writer.apply_chat_template(
+            [[_with_pictures(message) for message in one.messages] for one in requests],
+            add_generation_prompt=options.get("add_generation_prompt", True),
+            tokenize=True,
+            return_dict=True,
+            return_tensors="pt",
+            **({"padding": True} if writer is tokenizer else {"processor_kwargs": {"padding": True}}),
+            **options.get("chat_template_kwargs", {}),
+        ).to(model.device)
+
+    def _generated(self, requests: Sequence[Outgoing]) -> list[Reply]:
+        import torch
+
+        model, _, tokenizer = self._loaded
+        options, inputs = requests[0].options, self._inputs(requests)
+        how = {ours: options[name] for name, ours in _GENERATION.items() if name in options}
+        if how.get("temperature") == 0:
+            how |= {"do_sample": False, "temperature": None, "top_p": None, "top_k": None}
+        elif "temperature" in how:
+            how["do_sample"] = True
+        if "seed" in options:
+            torch.manual_seed(options["seed"])
+        found = model.generate(
+            **inputs,
+            **{"max_new_tokens": _LONGEST, **how},
+            tokenizer=tokenizer,
+            pad_token_id=tokenizer.pad_token_id,
+            return_dict_in_generate=True,
+            output_logits=bool(options.get("logprobs")),
+        )
+        ends = model.generation_config.eos_token_id
+        ending = {*(ends if isinstance(ends, list) else [ends]), tokenizer.eos_token_id}
+        start = inputs["input_ids"].shape[1]
+        replies: list[Reply] = []
+        for row, sequence in enumerate(found.sequences[:, start:].tolist()):
+            end = next((place for place, token in enumerate(sequence) if token in ending), None)
+            written = sequence if end is None else sequence[: end + 1]
+            text = tokenizer.decode(written, skip_special_tokens=True)
+            stops = [text.index(stop) for stop in _stops(options) if stop in text]
+            replies.append(
+                Reply(
+                    content=text[: min(stops, default=len(text))],
+                    finish_reason="length" if end is None and not stops else "stop",
+                    served_model=self._path,
+                    fingerprint=_kind_of(model),
+                    prompt_tokens=int(inputs["attention_mask"][row].sum()),
+                    completion_tokens=len(written),
+                    latency_ms=None,
+                    first_logprobs=self._first(found.logits[0][row], options) if found.logits else None,
+                )
+            )
+        return replies
+
+    def _first(self, logits: Any, options: Mapping[str, Any]) -> dict[str, float]:
+        """The likeliest first tokens of a reply."""
+        likeliest = logits.float().log_softmax(-1).topk(options.get("top_logprobs", 1))
+        tokenizer = self._loaded[2]
+        return {
+            tokenizer.decode([token]): value
+            for token, value in zip(likeliest.indices.tolist(), likeliest.values.tolist(), strict=True)
+        }
+
+    def _scored(self, request: Outgoing) -> Reply:
+        """How probable the tokens of a request are. What it shares with the one before it in the same
+        conversation is not computed again."""
+        import torch
+
+        model, _, tokenizer = self._loaded
+        inputs = self._inputs([request])
+        tokens: list[int] = inputs["input_ids"][0].tolist()
+        before, values, past = self._begun.pop(request.conversation, ([], [], None))
+        # the last token that is shared is read again: it says how probable the next one is
+        alike = [one == other for one, other in zip(before, tokens, strict=False)]
+        shared = min([*(at for at, same in enumerate(alike) if not same), len(alike), len(tokens)]) - 1
+        if past is None or shared < 1 or not _can_be_cut(past):
+            shared, past = 0, importlib.import_module("transformers").DynamicCache(config=model.config)
+            found = model(**inputs, **{_memory_of(model): past}, use_cache=True)
+        else:
+            past.crop(shared - len(before))
+            found = model(inputs["input_ids"][:, shared:], **{_memory_of(model): past}, use_cache=True)
+        logprobs = found.logits[0].float().log_softmax(-1)
+        following = torch.tensor(tokens[shared + 1 :], device=logprobs.device)
+        new = logprobs[:-1].gather(1, following[:, None])[:, 0].tolist()
+        values = [*(values[: shared + 1] if shared else [None]), *new]
+        self._begun[request.conversation] = tokens, values, past
+        while len(self._begun) > _BEGUN:
+            self._begun.popitem(last=False)
+        return ScoredReply(
+            content="",
+            served_model=self._path,
+            fingerprint=_kind_of(model),
+            prompt_tokens=len(tokens),
+            completion_tokens=0,
+            latency_ms=None,
+            echoed_of=len(tokens),
+            echoed=tuple(zip(_pieces(tokenizer, tokens[-KEPT:]), values[-KEPT:], strict=True)),
+        )
+
+    @override
+    async def aclose(self) -> None:
+        self._begun.clear()
+
+
+def _kind_of(model: Any) -> str:
+    """What computes, for the record: another machine may round otherwise."""
+    versions = ", ".join(f"{name} {importlib.import_module(name).__version__}" for name in ("transformers", "torch"))
+    return f"{versions}, {str(model.dtype).removeprefix('torch.')} on {model.device.type}"
+
+
+def _stops(options: Mapping[str, Any]) -> list[str]:
+    stop = options.get("stop", [])
+    return [stop] if isinstance(stop, str) else list(stop)
+
+
+def _memory_of(model: Any) -> str:
+    """The name under which a model takes its memory of earlier tokens."""
+    return "cache" if "cache" in inspect.signature(model.forward).parameters else "past_key_values"
+
+
+def _can_be_cut(past: Any) -> bool:
+    """Whether a memory of tokens can go back to an earlier one: not where layers look at windows, or
+    keep a state."""
+    return {type(layer).__name__ for layer in getattr(past, "layers", [None])} == {"DynamicLayer"}
+
+
+def _pieces(tokenizer: Any, tokens: Sequence[int]) -> list[str]:
+    """The text of each token, with the spaces that it has where it stands."""
+    pieces, text = [], ""
+    for count in range(1, len(tokens) + 1):
+        longer = tokenizer.decode(tokens[:count])
+        pieces.append(longer.removeprefix(text))
+        text = longer
+    return pieces
+
+
+def _with_pictures(message: Mapping[str, Any]) -> dict[str, Any]:
+    """A message with its pictures as the processors of transformers take them."""
+    from PIL import Image
+
+    content = message["content"]
+    if isinstance(content, str):
+        return dict(message)
+    parts: list[dict[str, Any]] = []
+    for part in content:
+        if part["type"] == "image_url":
+            file = base64.b64decode(part["image_url"]["url"].partition(",")[2])
+            parts.append({"type": "image", "image": Image.open(io.BytesIO(file)).convert("RGB")})
+        else:
+            parts.append(dict(part))
+    return {**message, "content": parts}

@@ -86,8 +86,6 @@ REASONS: Mapping[str, str] = {
     "after": "Give the answer first, alone in its own line; after it explain step by step how you came to it.",
     "before": "First think step by step in writing; then give the answer alone in the last line.",
 }
-#: of how many tokens the probabilities are requested
-TOP_LOGPROBS = 20
 #: recorded with the settings of an agent, and said by its name
 IN_NAME = frozenset({"model", "endpoint", "provider"})
 #: tells the validators that settings come from a record
@@ -111,7 +109,10 @@ class ChatSettings(BaseModel):
     max_tokens: int | None = Field(default=None, ge=1, description="longest reply in tokens; not sent if not given")
     extra_body: Mapping[str, Any] = Field(
         default={},
-        description="further fields of every request, under the server's names, such as {top_p: 0.9, stop: [END]}",
+        description=(
+            "further fields of every request, under the server's names, such as {top_p: 0.9, stop: [END]}; with"
+            " {logprobs: true, top_logprobs: 20} the record has the probabilities of the allowed answers"
+        ),
     )
     extra_headers: Mapping[str, str] = Field(
         default={},
@@ -120,14 +121,6 @@ class ChatSettings(BaseModel):
             " recorded, and $CONVERSATION for the name of the conversation, for servers that remember conversations"
         ),
     )
-    logprobs: bool = Field(
-        default=False,
-        description=(
-            "request the probabilities of the first token, which give those of the allowed answers (null where an"
-            " answer has several values)"
-        ),
-    )
-
     likelihoods: Literal["none", "prompt", "echo", "top"] = Field(
         default="none",
         description=(
@@ -239,18 +232,17 @@ class ChatSettings(BaseModel):
         ),
     )
 
-    extraction: Literal["strict", "first_character", "tolerant", "model"] = Field(
+    extraction: Literal["strict", "first_character", "tolerant"] = Field(
         default="tolerant",
         description=(
             "how an answer is read: the reply must be the answer alone; its first character is the answer; the only"
-            " allowed answer in it counts; or as before, and where that finds none, by another model (judge)"
+            " allowed answer in it counts"
         ),
     )
     judge: str = Field(
         default="",
         description=(
-            "with extraction model: the model that reads replies in which the rule finds no answer, MODEL or"
-            " MODEL@PROVIDER"
+            "another model, MODEL or MODEL@PROVIDER, that reads the replies in which the tolerant rule finds no answer"
         ),
     )
     constrained: Literal["none", "json"] = Field(
@@ -380,10 +372,9 @@ class ChatSettings(BaseModel):
 
     @model_validator(mode="after")
     def _consistent(self) -> ChatSettings:
-        if (self.extraction == "model") != bool(self.judge.strip()):
+        if self.judge.strip() and self.extraction != "tolerant":
             raise ValueError(
-                "extraction model and judge belong together: name the model that reads replies, such as"
-                " judge=MODEL@PROVIDER"
+                "a judge reads what the tolerant rule cannot: leave out judge, or set extraction to tolerant"
             )
         if self.prompts and self.wording == "bare":
             raise ValueError("with wording bare, questions have no text: set prompts to false, or wording to full")
@@ -513,10 +504,4 @@ class ChatSettings(BaseModel):
 
     def sampling(self) -> dict[str, Any]:
         """The sampling arguments of a request: those that are set."""
-        chosen = {
-            "temperature": self.temperature,
-            "max_tokens": self.max_tokens,
-            "logprobs": self.logprobs or None,
-            "top_logprobs": TOP_LOGPROBS if self.logprobs else None,
-        }
-        return {**{key: value for key, value in chosen.items() if value is not None}, **self.extra_body}
+        return {**self.model_dump(include={"temperature", "max_tokens"}, exclude_none=True), **self.extra_body}

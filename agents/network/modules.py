@@ -572,4 +572,4 @@ def _first(error: Exception) -> str:
     """The first line of what is wrong that says something."""
     lines = [line.strip() for line in str(error).split("\n") if line.strip()]
     telling = [line for line in lines if re.match(r"(\w*Error|RuntimeError|AssertionError)\b", line)]
-    return (telling[-1] if telling else lines[0] if lines else type(error).__name__)[:200].rstrip(".;")
+    return [type(error).__name__, *lines[:1], *telling][-1][:200].rstrip(".;")

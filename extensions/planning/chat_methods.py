@@ -24,7 +24,6 @@ SENTENCES: Mapping[str, str | Mapping[str, str]] = {
     "extra_headers": (
         "Each request had these further headers (names of environment variables stand for their values): {}."
     ),
-    "logprobs": {"True": "The probabilities of the first token of each reply were recorded."},
     "likelihoods": {
         "prompt": (
             "The probability of each allowed answer was asked for with each question, from the probabilities of the"
@@ -83,9 +82,8 @@ SENTENCES: Mapping[str, str | Mapping[str, str]] = {
     "extraction": {
         "strict": "A reply counted only if it was the answer and nothing else.",
         "first_character": "The first character of a reply was its answer.",
-        "model": "A reply in which SpanLab's reader found no answer was read by another model.",
     },
-    "judge": "The model that read such replies was {}.",
+    "judge": "A reply in which SpanLab's reader found no answer was read by another model, {}.",
     "constrained": {"json": "The server restricted answers to a JSON schema of the allowed ones."},
     "reask": "After a reply that could not be read the question was repeated at most {} times (the default is 1).",
     "reask_text": "A question was repeated in this form: {}.",

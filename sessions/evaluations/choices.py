@@ -22,11 +22,11 @@ from typing import Any
 
 from ...agents.base import TrialContext
 from ...agents.chat.agent import ChatAgent
+from ...agents.chat.conversation import Before
 from ...agents.chat.cost.estimate import Estimate
 from ...agents.chat.cost.estimate import sent as tokens_of
 from ...agents.chat.cost.totals import describe_account, summary, totals_of
 from ...agents.chat.likelihoods import Likelihoods
-from ...agents.chat.memory import Before
 from ...agents.chat.messages import Reply, Request
 from ...agents.chat.transport.departure import Departures
 from ...agents.interruptions import Unobtainable
@@ -249,11 +249,11 @@ class _Scoring:
     async def _gone_through(self, followed: _Followed) -> Any:
         follower = self._agent.follow(followed.context, followed.before, scored=False)
         for percept, line in followed.trial.steps:
-            follower.show(percept)
+            follower.conversation.show(percept)
             if percept.ask is not None and "ask" in line:
                 await follower.ask(percept.ask, line["ask"])
                 follower.hear(percept.ask, _given(line))
-        return follower.ended()
+        return follower.conversation.ended()
 
     def run(self, watcher: Watcher) -> ChoiceScores:
         """Score the answers that are not scored yet, and write the record."""
@@ -363,7 +363,7 @@ class _Scoring:
             follower.attach(TrialJournal(self._recorder, key, self._attempt, self._replies.get(key, [])))
         choices: list[ScoredChoice] = []
         for percept, line in followed.trial.steps:
-            follower.show(percept)
+            follower.conversation.show(percept)
             if percept.ask is None or "ask" not in line:
                 continue
             kind, answer = percept.ask.kind, _given(line)

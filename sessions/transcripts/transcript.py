@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ...agents.base import Response
-from ...agents.chat.cost.totals import Totals, account_of, totals_in
+from ...agents.chat.cost.totals import Totals, account_of, totals_of
 from ...agents.chat.messages import Reply, png
 from ...agents.chat.probe import LETTERS, letter_picture
 from ...agents.chat.reading.extraction import READER, read_reply
@@ -235,7 +235,7 @@ class Transcript:
     def totals(self) -> Totals:
         """Count the requests of the session so far, all its parts together: each is a reply, a
         refusal, or came to nothing."""
-        return totals_in(self.ledger)
+        return totals_of(self.ledger.lines, self.ledger.replies)
 
     def account(self) -> dict[str, Any]:
         """The account of the session for its record: all its parts together."""

@@ -148,7 +148,11 @@ def test_what_the_server_passes_over_is_not_recorded_as_done(tap: Tap, tmp_path:
     assert "response_format" in tap.requests[0].body
     assert "constrained" not in set(read_responses(made.folder)["extraction"])
     made = session(
-        tmp_path / "logprobs", VSR, agent(VisionServer.model, tap.base_url, **settings, logprobs=True), 1, list_length=2
+        tmp_path / "logprobs",
+        VSR,
+        agent(VisionServer.model, tap.base_url, **settings, extra_body={"logprobs": True}),
+        1,
+        list_length=2,
     )
     assert tap.requests[-1].body["logprobs"] is True
     notes = [event["notes"] for event in read_events(made.folder) if event["event"] == "step" and "ask" in event]

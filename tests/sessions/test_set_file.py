@@ -325,7 +325,7 @@ def test_the_model_that_reads_replies_counts_for_the_budget(run: Run, lab: Lab, 
         "agents: [chat:a@here, chat:b@here]\nparadigms: {vsr: {trials: 2, set: {list_length: 2}}}\ncare: {concurrency:"
         " 1}\n"
     )
-    text += "settings: {read: {extraction: model, judge: judge@here, reask: 0}}\n"
+    text += "settings: {read: {judge: judge@here, reask: 0}}\n"
     lab.says = "who knows"
     lab.tokens = 299
     path = written(tmp_path, text)

@@ -74,11 +74,9 @@ def characters(request: Request) -> int:
 
 
 def _characters(part: Part) -> int:
-    return (
-        len(part.text)
-        if isinstance(part, Text)
-        else CHARACTERS_PER_PICTURE * (1 if isinstance(part, Picture) else math.ceil(part.ms / 10_000))
-    )
+    if isinstance(part, Text):
+        return len(part.text)
+    return CHARACTERS_PER_PICTURE * (1 if isinstance(part, Picture) else math.ceil(part.ms / 10_000))
 
 
 class UnderWay(Protocol):
@@ -230,12 +228,8 @@ class Account:
         """Name the limit that so much more would pass, in a sentence; empty when none would."""
         limit, most = self._request_limits.max_cost, self._request_limits.max_tokens_in_all
         spent = self._spent()
-        lost = self.totals.lost
-        reckoned = (
-            f" (with {lost:,} {'request' if lost == 1 else 'requests'} that led to nothing and may have been paid for)"
-            if lost
-            else ""
-        )
+        lost = f"{self.totals.lost:,} request{'s' * (self.totals.lost != 1)}"
+        reckoned = f" (with {lost} that led to nothing and may have been paid for)" if self.totals.lost else ""
         if limit is not None and self.prices is not None and spent.cost + more.cost > limit:
             return (
                 f"--max-cost {limit:g} is reached: {money(spent.cost)} was spent{reckoned}, and one more request could"

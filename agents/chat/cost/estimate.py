@@ -28,8 +28,9 @@ from ...base import Rehearsal, TrialContext
 from ..conversation import NOTEPAD_TEXT, TRIAL_TEXT
 from ..episode import ChatEpisode
 from ..messages import Message, Picture, Reply, Request, Sound, Text
-from ..options import OptionForm, as_written
+from ..options import as_written
 from ..reading.judge import Judge
+from ..settings import ChatSettings
 from ..transport.departure import Departures
 from ..transport.paid_replies import Send
 from ..transport.request_limits import RequestLimits
@@ -212,10 +213,9 @@ class Estimated(Protocol):
 
     spending: Account
     model: str
+    protocol: ChatSettings
     request_limits: RequestLimits
     judge: Judge | None
-
-    def settings(self) -> dict[str, Any]: ...
 
     def start(self, context: TrialContext, ask: Send | None = None) -> ChatEpisode: ...
 
@@ -249,7 +249,7 @@ def estimate(
             total[name] += times * getattr(count, name)
     carried = _carried(practised, [], None)
     if order:
-        carried += _of_conversations(held, practised, order, agent.settings()["conversation_window"])
+        carried += _of_conversations(held, practised, order, agent.protocol.conversation_window)
     else:
         own = [left for _, left in practised]
         for (count, left), one in zip(held, trials, strict=True) if own else ():
@@ -262,9 +262,7 @@ def estimate(
     conversations = (len({block for block, _ in order}) if order else round(sum(one.times for one in trials))) + bool(
         practice
     )
-    judge = (
-        None if agent.judge is None else _of_judge(agent.judge, requests, *judged, times=1 + agent.settings()["reask"])
-    )
+    judge = None if agent.judge is None else _of_judge(agent.judge, requests, *judged, times=1 + agent.protocol.reask)
     return Estimate(
         conversations,
         requests,
@@ -280,7 +278,7 @@ def estimate(
 
 def _sounds(agent: Estimated, trials: Sequence[Rehearsal]) -> bool:
     stimuli = (percept.for_machine.stimulus for one in trials for percept in one.percepts)
-    return agent.settings()["sounds"] == "audio" and any(isinstance(stimulus, ShownSound) for stimulus in stimuli)
+    return agent.protocol.sounds == "audio" and any(isinstance(stimulus, ShownSound) for stimulus in stimuli)
 
 
 def _again(lefts: Sequence[_Left]) -> np.ndarray:
@@ -330,20 +328,20 @@ def _of_judge(judge: Judge, requests: int, read: int, written: int, times: int) 
 async def _hold(agent: Estimated, context: TrialContext, percepts: Sequence[Percept]) -> tuple[_Count, _Left]:
     count = _Count()
     answer, kind, judge = "", None, agent.judge
-    settings = agent.settings()
+    settings = agent.protocol
     reasons = " ".join(["because"] * REASONING_TOKENS)
-    longest = settings["max_tokens"] or math.inf
+    longest = settings.max_tokens or math.inf
 
     async def reply(request: Request, departures: Departures | None = None) -> Reply:
         count.requests += 1
         tokens, pictures = sent(request.messages)
         count.prompt_tokens += tokens
         count.pictures += pictures
-        noting = settings["notepad"] and request.messages[-1].parts[-1] == Text(NOTEPAD_TEXT)
+        noting = settings.notepad and request.messages[-1].parts[-1] == Text(NOTEPAD_TEXT)
         written = (
             [reasons]
             if noting
-            else {"none": [answer], "after": [answer, reasons], "before": [reasons, answer]}[settings["reasoning"]]
+            else {"none": [answer], "after": [answer, reasons], "before": [reasons, answer]}[settings.reasoning]
         )
         count.completion_tokens += int(min(max(1, by_pieces("\n".join(written))), longest))
         if judge is not None and kind is not None:  # what a judge gets to read is not a bare answer
@@ -360,7 +358,7 @@ async def _hold(agent: Estimated, context: TrialContext, percepts: Sequence[Perc
         if percept.ask is not None:
             # any answer that is allowed: what was right is not known here, and all are about as
             # long
-            kind = as_written(percept.ask.kind, OptionForm(settings["option_order"], settings["option_signs"]))
+            kind = as_written(percept.ask.kind, settings)
             answer = kind.write(kind.guess(random))
         await episode.step(percept)
     led = f"{TRIAL_TEXT} {sentence('session.right', context.language) if context.practice else ''}"

@@ -203,16 +203,6 @@ def totals_of(
     return totals
 
 
-def totals_in(ledger: Ledger, judge: bool = False) -> Totals:
-    """Add up what a session took so far.
-
-    Parameters
-    ----------
-    judge : of the model that reads replies, in place of the one that takes the trials
-    """
-    return totals_of(ledger.lines, ledger.replies, judge)
-
-
 def account_of(ledger: Ledger) -> dict[str, Any]:
     """The account of a session for its record, with the prices with which it began."""
     info = ledger.info
@@ -221,9 +211,10 @@ def account_of(ledger: Ledger) -> dict[str, Any]:
         for key in ("prices", "judge_prices")
     )
     name = info["agent_settings"].get("judge", "")
-    judge = {"judge": {"name": name, **summary(totals_in(ledger, judge=True), judge_prices)}} if name else {}
+    of_judge = summary(totals_of(ledger.lines, ledger.replies, judge=True), judge_prices)
+    judge = {"judge": {"name": name, **of_judge}} if name else {}
     failed = {"trials_failed": len(ledger.failed), "failed": dict(Counter(ledger.failed.values()))}
-    return {**summary(totals_in(ledger), prices), **judge, **failed}
+    return {**summary(totals_of(ledger.lines, ledger.replies), prices), **judge, **failed}
 
 
 def summary(totals: Totals, prices: Prices | None) -> dict[str, Any]:
@@ -305,18 +296,16 @@ def describe_account(account: Mapping[str, Any]) -> str:
 
 def money(amount: float) -> str:
     """An amount with as many places as it needs."""
-    return f"{amount:,.2f}" if amount >= 10 or amount == 0 else f"{amount:.4g}" if amount >= 0.0001 else "under 0.0001"
+    if amount >= 10 or amount == 0:
+        return f"{amount:,.2f}"
+    return f"{amount:.4g}" if amount >= 0.0001 else "under 0.0001"
 
 
 def short(count: int) -> str:
     """``950``, ``12.3 k``, ``4.56 M``."""
-    return (
-        f"{count / _MILLION:.2f} M"
-        if count >= _MILLION
-        else f"{count / 1000:.1f} k"
-        if count >= 10_000
-        else f"{count:,}"
-    )
+    if count >= _MILLION:
+        return f"{count / _MILLION:.2f} M"
+    return f"{count / 1000:.1f} k" if count >= 10_000 else f"{count:,}"
 
 
 def duration(seconds: float) -> str:

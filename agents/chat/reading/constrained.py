@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ....paradigms import Answer, ResponseKind
+
+if TYPE_CHECKING:
+    from ..settings import ChatSettings
 
 ANSWER, REASONING = "answer", "reasoning"
 #: Servers refuse this keyword of JSON Schema, or pass it over; what it says is checked when a reply
@@ -14,17 +17,7 @@ ANSWER, REASONING = "answer", "reasoning"
 _REFUSED = frozenset({"uniqueItems"})
 
 
-class Constraint(Protocol):
-    """The settings that matter here."""
-
-    @property
-    def constrained(self) -> Literal["none", "json"]: ...
-
-    @property
-    def reasoning(self) -> Literal["none", "after", "before"]: ...
-
-
-def response_format(kind: ResponseKind, settings: Constraint) -> dict[str, Any] | None:
+def response_format(kind: ResponseKind, settings: ChatSettings) -> dict[str, Any] | None:
     """Return what a request says under ``response_format``: a JSON object with the answer, and with
     the reasons on the side of it on which they are asked for.
 
@@ -45,7 +38,7 @@ def response_format(kind: ResponseKind, settings: Constraint) -> dict[str, Any] 
     return {"type": "json_schema", "json_schema": {"name": ANSWER, "strict": True, "schema": whole}}
 
 
-def json_sentence(kind: ResponseKind, settings: Constraint) -> str:
+def json_sentence(kind: ResponseKind, settings: ChatSettings) -> str:
     """The sentence that goes with the question, so that the model knows of the form; empty when
     replies are not constrained."""
     schema = kind.answer_schema()
@@ -57,7 +50,7 @@ def json_sentence(kind: ResponseKind, settings: Constraint) -> str:
     return "Write the reply as JSON: {" + ", ".join(f'"{key}": {of_each[key]}' for key in _keys(settings)) + "}."
 
 
-def read_constrained(kind: ResponseKind, text: str, settings: Constraint) -> Answer | None:
+def read_constrained(kind: ResponseKind, text: str, settings: ChatSettings) -> Answer | None:
     """The answer in a reply that is JSON of the form that was asked for, and nothing else; else
     None."""
     found = object_of(text)
@@ -83,7 +76,7 @@ def loosely(text: str) -> str | None:
     return str(answer) if isinstance(answer, str | int) and not isinstance(answer, bool) else None
 
 
-def _keys(settings: Constraint) -> tuple[str, ...]:
+def _keys(settings: ChatSettings) -> tuple[str, ...]:
     """The keys of a reply in their order, which is that of writing."""
     return {"none": (ANSWER,), "after": (ANSWER, REASONING), "before": (REASONING, ANSWER)}[settings.reasoning]
 

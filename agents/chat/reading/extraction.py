@@ -131,12 +131,6 @@ def check_extraction(kind: ResponseKind, settings: ChatSettings) -> None:
             "chat settings: extraction strict reads nothing but a bare answer, and reasons are asked for as well; set"
             " extraction to tolerant"
         )
-    if settings.logprobs and (json or settings.reasoning == "before"):
-        before = "an answer in JSON" if json else "an answer after reasons"
-        raise SpanLabError(
-            f"chat settings: logprobs are those of the first token, which is not part of {before}; set logprobs to"
-            " false"
-        )
 
 
 def read(kind: ResponseKind, text: str, settings: ChatSettings, cut: bool = False) -> Reading:
@@ -152,9 +146,8 @@ def read(kind: ResponseKind, text: str, settings: ChatSettings, cut: bool = Fals
       tags and boxes). Where reasons come before the answer it stands last, where they come after it
       first; else anywhere. Two different candidates are not an answer.
 
-    * ``model``: so, or else another model is asked (:mod:`.judge`), which is not done here.
-
-    With ``constrained: json`` JSON of the form that was asked for comes before all of these.
+    With ``constrained: json`` JSON of the form that was asked for comes before all of these. A judge is
+    asked elsewhere (:mod:`.judge`).
 
     Parameters
     ----------
@@ -172,7 +165,7 @@ def read(kind: ResponseKind, text: str, settings: ChatSettings, cut: bool = Fals
         how = "exact"
     elif settings.extraction == "first_character" and (value := _first_character(kind, text)) is not None:
         how = "first_character"
-    elif settings.extraction in ("tolerant", "model") and (plain := loosely(text) if json else text) is not None:
+    elif settings.extraction == "tolerant" and (plain := loosely(text) if json else text) is not None:
         # a JSON object keeps reasons apart, and its answer is all that is left here
         value = _tolerant(kind, plain, settings.reasoning if plain is text else "none")
         if (
@@ -440,7 +433,8 @@ def _spelt(kind: ResponseKind, text: str) -> Answer | None:
     for bare in undressed(_ANNOUNCED.sub("", text.strip())) if len(text) < _SHORT else ():
         word = bare.casefold()
         number = _PADDED.fullmatch(word)
-        digits = number[1] if number is not None else str(_NUMBERS.index(word)) if word in _NUMBERS else ""
+        digits = str(_NUMBERS.index(word)) if word in _NUMBERS else ""
+        digits = digits if number is None else number[1]
         if digits in answers and word not in answers:
             return kind.parse(digits)
     return None

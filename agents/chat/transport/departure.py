@@ -16,9 +16,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal
 
 from ...interruptions import Stopped
+from ...payments import Journal
 from ..cost.account import Account, Sum
 from ..messages import Reply, Taken
 from .endpoint import EndpointError
@@ -121,19 +122,37 @@ def asked_wait(headers: Mapping[str, str], now: datetime | None = None) -> float
     return max(0.0, (until - since).total_seconds())
 
 
-class Departures(Protocol):
-    """Observer of every departure of a request, before it leaves and when it is gone, and of
-    those that came to nothing."""
+class Departures:
+    """Notes every departure of a request in a journal, before it leaves and when it is gone, and what
+    came to nothing.
+
+    Parameters
+    ----------
+    about : the request
+    """
+
+    def __init__(self, journal: Journal, about: Mapping[str, Any]) -> None:
+        self._journal, self._about = journal, about
 
     def leaves(self) -> None:
         """It leaves now, for the first time or again."""
+        self._journal.begun(self._about)
 
     def gone(self) -> None:
         """The whole request has been sent."""
+        self._journal.gone(self._about)
 
     def fails(self, fault: Fault, left: bool, in_doubt: bool) -> None:
         """It came to nothing; ``left``: whether it had left at all, ``in_doubt``: whether it is not
         known that it reached the server."""
+        record = {**self._about, "fault": fault.word}
+        if not left:
+            self._journal.unsent(record)
+        elif fault.begun:
+            taken = {} if fault.taken is None else {"taken": fault.taken.model_dump(exclude_none=True)}
+            self._journal.lost({**record, **taken, **({"in_doubt": True} if in_doubt else {})})
+        else:
+            self._journal.refused(record)
 
 
 class Departure:

@@ -244,13 +244,9 @@ class Endpoint:
     @property
     def source(self) -> str:
         """The source of the address, for messages."""
-        return (
-            f"base_url of the provider {self.provider}"
-            if self.provider
-            else "the base URL"
-            if self.base_url
-            else URL_VARIABLE
-        )
+        if self.provider:
+            return f"base_url of the provider {self.provider}"
+        return "the base URL" if self.base_url else URL_VARIABLE
 
     @property
     def has_key(self) -> bool:

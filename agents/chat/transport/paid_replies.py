@@ -16,7 +16,7 @@ from ....core.errors import SpanLabError
 from ....paradigms.identity import digest
 from ...payments import Journal
 from ..messages import Reply, Request, stored_reply
-from .departure import Departures, Fault
+from .departure import Departures
 from .replies import is_reply
 
 #: sends a request and gives the reply; is told who wants to know of every departure
@@ -83,9 +83,8 @@ class PaidReplies:
         if self._scores:  # the conversation is kept with the reply that it had
             new = tuple(message for message in request.messages[-1:] if message.role == "assistant")
         added = [message.stored() for message in new]
-        goes_on = (
-            {"anew": True} if self._anew else {"past": self._past} if self._past and self._written == self._past else {}
-        )
+        goes_on = {"past": self._past} if self._past and self._written == self._past else {}
+        goes_on = {"anew": True} if self._anew else goes_on
         self._anew = False
         self._written = 0 if self._judge else len(request.messages)
         if self._stored:
@@ -103,7 +102,7 @@ class PaidReplies:
             **({"scores": True} if self._scores else {}),
         }
         journal = self._journal
-        reply = await self._send(request, None if journal is None else _Noted(journal, about))
+        reply = await self._send(request, None if journal is None else Departures(journal, about))
         if journal is not None:
             await journal.keep({**about, **goes_on, "sent": added, "reply": reply.model_dump(mode="json")})
         return reply
@@ -112,29 +111,6 @@ class PaidReplies:
 def _tells(reply: Mapping[str, Any]) -> bool:
     """Return whether a kept reply says how probable something is."""
     return (reply["echoed"] if "echoed" in reply else reply.get("first_logprobs")) is not None
-
-
-class _Noted:
-    """Notes what becomes of every departure of a request."""
-
-    def __init__(self, journal: Journal, about: Mapping[str, Any]) -> None:
-        self._journal, self._about = journal, about
-
-    def leaves(self) -> None:
-        self._journal.begun(self._about)
-
-    def gone(self) -> None:
-        self._journal.gone(self._about)
-
-    def fails(self, fault: Fault, left: bool, in_doubt: bool) -> None:
-        record = {**self._about, "fault": fault.word}
-        if not left:
-            self._journal.unsent(record)
-        elif fault.begun:
-            taken = {} if fault.taken is None else {"taken": fault.taken.model_dump(exclude_none=True)}
-            self._journal.lost({**record, **taken, **({"in_doubt": True} if in_doubt else {})})
-        else:
-            self._journal.refused(record)
 
 
 _VERSION = 1

@@ -28,8 +28,8 @@ class Wanted:
     task : whose head answers
     places : int64 (n,): rows among the hidden states, which are flat, group after group
     targets : int64 (n,) classes, or bool (n, head) outputs
-    weights : float32 (n,): what each step counts, with a mean of 1 over the part in the whole
-        batch; None where all count the same
+    weights : float32 (n,): what each step counts, with a mean of 1 over the part; None where all
+        count the same
     """
 
     task: str
@@ -45,8 +45,8 @@ class BatchPart:
     Parameters
     ----------
     number : of the paradigm in the config
-    trials : in the whole batch, of which this may be a share
-    count : steps that enter the loss in the whole batch, by which the sum is divided
+    trials : how many
+    count : steps that enter the loss, by which the sum is divided
     wanted : what is wanted, by task
     """
 
@@ -83,7 +83,6 @@ class TrainingBatch:
 
 def assemble(
     chosen: Sequence[tuple[int, Rows, np.ndarray]],
-    share: tuple[int, int] = (0, 1),
     patches: bool = False,
     grouped: bool = True,
     gradients: bool = True,
@@ -95,44 +94,29 @@ def assemble(
     ----------
     chosen : for each paradigm its number in the config, the trials, and all that it may show
         (frames, uint8, or vectors, float32)
-    share : which of how many processes this is: it gets every so many-th trial of each paradigm
     patches : whether to take the frames apart
     grouped : whether trials of about one length go through the memory together; all together if not
     gradients : whether something is learned from them
     by_phase : numbers of the paradigms whose loss is the mean over phases of their means
     """
-    first, of = share
     tasks: list[str] = []
     frames, words, lengths, numbers = _Distinct(), _Distinct(), [], []
-    spans: list[tuple[int, int, Rows, int]] = []
+    spans: list[tuple[int, int, Rows]] = []
     for number, rows, shown in chosen:
-        mine = slice(first, None, of)
-        own = Rows(
-            rows.tasks[mine],
-            rows.frames[mine],
-            rows.lengths[mine],
-            rows.trained[mine],
-            rows.targets[mine],
-            rows.phases[mine],
-        )
-        spans.append((number, len(tasks), own, int(rows.trained.sum())))
-        tasks += own.tasks
-        lengths.append(own.lengths)
-        numbers.append(
-            (
-                frames if shown.dtype == np.uint8 else words,
-                (frames if shown.dtype == np.uint8 else words).add(own.frames, shown),
-            )
-        )
+        spans.append((number, len(tasks), rows))
+        tasks += rows.tasks
+        lengths.append(rows.lengths)
+        kind = frames if shown.dtype == np.uint8 else words
+        numbers.append((kind, kind.add(rows.frames, shown)))
     length = np.concatenate(lengths)
     steps = int(length.max(initial=1))
     table = np.zeros((len(length), steps), np.int64)
     seen = frames.different()
     offset = {id(frames): 0, id(words): len(seen)}
-    for (_, start, own, _), (kind, local) in zip(spans, numbers, strict=True):
+    for (_, start, rows), (kind, local) in zip(spans, numbers, strict=True):
         width = min(steps, local.shape[1])
-        table[start : start + len(own.tasks), :width] = local[:, :width] + offset[id(kind)]
-        table[start : start + len(own.tasks), width:] = table[start : start + len(own.tasks), width - 1 : width]
+        table[start : start + len(rows.tasks), :width] = local[:, :width] + offset[id(kind)]
+        table[start : start + len(rows.tasks), width:] = table[start : start + len(rows.tasks), width - 1 : width]
     order = np.argsort(-length, kind="stable")
     groups = _groups(length[order], grouped)
     place, at = np.empty((len(order), steps), np.int64), 0  # of each trial and step among the flat hidden states
@@ -140,15 +124,15 @@ def assemble(
         place[order[begin:end], :many] = at + np.arange((end - begin) * many).reshape(-1, many)
         at += (end - begin) * many
     parts = []
-    for (number, start, own, count), (_, rows, _) in zip(spans, chosen, strict=True):
+    for number, start, rows in spans:
         wanted = []
-        weights = phase_weights(rows.trained, rows.phases)[first::of] if number in by_phase else None
-        for task in dict.fromkeys(own.tasks):
-            where = np.array([name == task for name in own.tasks])[:, None] & own.trained
+        weights = phase_weights(rows.trained, rows.phases) if number in by_phase else None
+        for task in dict.fromkeys(rows.tasks):
+            where = np.array([name == task for name in rows.tasks])[:, None] & rows.trained
             trial, step = np.nonzero(where)
             each = None if weights is None else weights[trial, step]
-            wanted.append(Wanted(task, place[start + trial, step], own.targets[trial, step], each))
-        parts.append(BatchPart(number, len(rows.tasks), count, tuple(wanted)))
+            wanted.append(Wanted(task, place[start + trial, step], rows.targets[trial, step], each))
+        parts.append(BatchPart(number, len(rows.tasks), int(rows.trained.sum()), tuple(wanted)))
     apart = take_apart(seen, gradients) if patches and len(seen) else None
     return TrainingBatch(
         seen, apart, words.different(), table[order], [tasks[row] for row in order.tolist()], groups, parts

@@ -178,7 +178,7 @@ class TrainingData:
         if self.reading:
             self._read_vectors()
 
-    def batch(self, step: int, share: tuple[int, int], patches: bool, grouped: bool) -> TrainingBatch:
+    def batch(self, step: int, patches: bool, grouped: bool) -> TrainingBatch:
         """The trials of one step of training: a function of the config and the number of the step."""
         config, chosen = self.config, []
         fresh = NetworkFrames(), WordStore(self.words.vectors)
@@ -203,7 +203,6 @@ class TrainingData:
         by_phase = [number for number, task in enumerate(config.tasks) if task.loss_over == "phases"]
         return assemble(
             [(number, rows, store.frames()) for number, rows, store in chosen],
-            share,
             patches,
             grouped,
             by_phase=by_phase,
@@ -244,6 +243,6 @@ def begin_process(config: TrainingConfig) -> None:
         _HERE[0]._read_vectors()
 
 
-def batch_in_process(step: int, share: tuple[int, int], patches: bool, grouped: bool) -> TrainingBatch:
+def batch_in_process(step: int, patches: bool, grouped: bool) -> TrainingBatch:
     """The trials of one step, compiled in another process."""
-    return _HERE[0].batch(step, share, patches, grouped)
+    return _HERE[0].batch(step, patches, grouped)

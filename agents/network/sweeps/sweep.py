@@ -332,7 +332,6 @@ def _trained(folder: Path) -> str:
     except SpanLabError as error:
         write_atomically(folder / FAULT, (json.dumps({"message": str(error)}, indent=1) + "\n").encode())
         return f"failed: {error}"
-    assert result is not None
     write_atomically(
         folder / DONE,
         (json.dumps({"checkpoint": result.checkpoint.name, "steps": result.steps}, indent=1) + "\n").encode(),

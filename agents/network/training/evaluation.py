@@ -60,10 +60,7 @@ class ConditionAccuracy:
         values = {key: value for key, value in asdict(self).items() if value is not None}
         if not self.held_out:
             del values["held_out"]
-        return {
-            key: (round(value, 4) if value == value else None) if isinstance(value, float) else value
-            for key, value in values.items()
-        }
+        return {key: None if value != value else _rounded(value) for key, value in values.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +173,10 @@ def _published(logits: np.ndarray, pool: Pool, trials: np.ndarray) -> tuple[floa
     return loss, float(right.float().mean())
 
 
+def _rounded(value: Any) -> Any:
+    return round(value, 4) if isinstance(value, float) else value
+
+
 def frequencies(block: TrialBlock, head: int, by_phase: bool = False) -> np.ndarray:
     """Return how often each output was wanted: (head,) numbers from 0 to 1; ``by_phase`` as a mean
     over phases."""
@@ -197,7 +198,9 @@ def _row(
     items = 0
     # Outputs that are the (log) frequencies of the answers are the best blind guess, read out like
     # a network's.
-    blind_logits = None if guess is None else (guess - 0.5 if len(guess) == 1 else np.log(guess + 1e-9))
+    blind_logits = None
+    if guess is not None:
+        blind_logits = guess - 0.5 if len(guess) == 1 else np.log(guess + 1e-9)
     for row, questions in enumerate(block.questions):
         scores: list[bool] = []
         blind_scores: list[bool] = []

@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -23,10 +23,6 @@ from ..settings import WormSettings, heads_of
 from .config import TrainingConfig
 from .evaluation import ConditionAccuracy, as_markdown
 from .state import TrainingState
-
-if TYPE_CHECKING:
-    from lightning_fabric import Fabric
-
 
 #: The events of the log that are drawn, by the trials that they are of.
 _DRAWN = {"train": "training", "validation": "validation"}
@@ -142,17 +138,17 @@ class Recent:
     Parameters
     ----------
     training_data : for the names of paradigms
-    fabric : of the processes that share each batch
+    device : where they are
     """
 
-    def __init__(self, training_data: TrainingData, fabric: Fabric) -> None:
-        self._training_data, self._fabric = training_data, fabric
+    def __init__(self, training_data: TrainingData, device: torch.device) -> None:
+        self._training_data, self._device = training_data, device
         self._steps: list[tuple[TrainingBatch, torch.Tensor, torch.Tensor]] = []
 
     def add(self, batch: TrainingBatch, losses: torch.Tensor, right: torch.Tensor, step: int) -> None:
         """Keep what came of a step; where looking costs no waiting, see that its losses are finite."""
         self._steps.append((batch, losses, right))
-        if self._fabric.device.type == "cpu":
+        if self._device.type == "cpu":
             self._look(self._steps[-1:], step)
 
     def check(self, step: int) -> None:
@@ -173,14 +169,11 @@ class Recent:
                 raise SpanLabError(f"the loss of {name} is not finite at step {step}; lower rate.peak in the config")
 
     def taken(self, step: int) -> tuple[dict[str, float], dict[str, float]]:
-        """Mean loss and mean share that was right of each paradigm since this was last asked, over
-        the whole batches."""
+        """Mean loss and mean share that was right of each paradigm since this was last asked."""
         self.check(step)
         values: dict[str, list[list[float]]] = {}
         for batch, losses, right in self._steps:
             both = torch.stack([losses, right])
-            if self._fabric.world_size > 1:
-                both = cast(torch.Tensor, self._fabric.all_reduce(both, reduce_op="sum"))
             for part, pair in zip(batch.parts, both.T.tolist(), strict=True):
                 values.setdefault(self._training_data.label(part.number), []).append(pair)
         self._steps.clear()

@@ -25,8 +25,7 @@ from .config import RateConfig
 class Loaded(NamedTuple):
     """A batch as tensors on the device where it is worked on; see :class:`.batches.TrainingBatch`.
 
-    ``wanted`` has for each part (task, places, targets, weights). It is a tuple because Fabric, in
-    mixed precision, goes through what a module is called with, and refuses frozen classes.
+    ``wanted`` has for each part (task, places, targets, weights).
     """
 
     frames: Tensor
@@ -74,8 +73,7 @@ def load(batch: TrainingBatch, device: torch.device) -> Loaded:
 
 
 class JointLoss(nn.Module):
-    """A network with the losses of its paradigms: what learning, on one device or several, goes
-    through.
+    """A network with the losses of its paradigms: what learning goes through.
 
     Parameters
     ----------
@@ -92,8 +90,7 @@ class JointLoss(nn.Module):
 
     @override
     def forward(self, batch: Loaded) -> tuple[Tensor, Tensor, Tensor]:
-        """The weighted sum, and for each part its loss and the share that is right; shares of a
-        batch sum up to those of the whole."""
+        """The weighted sum, and for each part its loss and the share that is right."""
         hidden, seen = pass_through(self.network, batch)
         values, right = [], []
         for number, count, wanted in zip(batch.numbers_of_parts, batch.counts, batch.wanted, strict=True):

@@ -3,16 +3,13 @@ network, also when it was interrupted and resumed."""
 
 from __future__ import annotations
 
-import logging
-import os
 import time
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import astuple, dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -36,9 +33,6 @@ from .evaluation import ConditionAccuracy, frequencies, mean_accuracy, test, val
 from .journal import Recent, TrainingJournal, bars, draw, duration, write_card
 from .learning import JointLoss, Loaded, Plateau, blind_loss, load, rate_at
 from .state import TrainingState, read_state, write_state
-
-if TYPE_CHECKING:
-    from lightning_fabric import Fabric
 
 #: Frames of each paradigm from which the retina's components are found.
 _RETINA_STEPS = 4000
@@ -200,7 +194,7 @@ def train(
     progress: bool = True,
     command: str = "",
     stop_after: int | None = None,
-) -> TrainingResult | None:
+) -> TrainingResult:
     """Train a network.
 
     Parameters
@@ -217,7 +211,7 @@ def train(
 
     Returns
     -------
-    what the run left; None in processes of ``torchrun`` other than the first
+    what the run left
 
     Raises
     ------
@@ -240,9 +234,9 @@ def train(
 
 def _stages(
     config: TrainingConfig, folder: Path, resume: bool, progress: bool, command: str, stop_after: int | None
-) -> TrainingResult | None:
+) -> TrainingResult:
     """Train the stages of a config one after another; when resumed, from the one that was interrupted."""
-    result, parts = None, config.parts()
+    results, parts = list[TrainingResult](), config.parts()
     for number, part in enumerate(parts):
         last, state = number == len(parts) - 1, folder / f"{part.name}.state.pt"
         if resume and not last and _finished(part, folder):
@@ -251,9 +245,8 @@ def _stages(
         if resume and not begun:  # weights of a stage whose state was never saved
             (folder / f"{part.name}.pt").unlink(missing_ok=True)
         with closing(Run(part, folder, resume and begun, progress, command, stop_after, parts[:number])) as run:
-            result = run.go()
-            run.fabric.barrier()
-    return result
+            results.append(run.go())
+    return results[-1]
 
 
 def _finished(part: TrainingConfig, folder: Path) -> bool:
@@ -280,7 +273,7 @@ def products_in(precision: str) -> Iterator[None]:
 
 
 class Run:
-    """One training run, or the share that one of several processes has in it."""
+    """One training run."""
 
     def __init__(
         self,
@@ -295,9 +288,7 @@ class Run:
         self.weights_file, self.state_file = folder / f"{config.name}.pt", folder / f"{config.name}.state.pt"
         self.earlier = earlier
         self.config, self.folder, self.command, self.stop_after = config, folder, command, stop_after
-        self.fabric = fabric_for(config)
-        self.first = self.fabric.is_global_zero
-        self.device = self.fabric.device
+        self.device = device_for(config)
         self.training_data = TrainingData(config)
         self.network = self._build().to(self.device)
         check_lengths(self.network, self.training_data)
@@ -318,43 +309,33 @@ class Run:
                 f"{folder} already holds a training run called {config.name}; continue it (--resume), or move it away"
                 " to start again"
             )
-        if self.first:
-            remove_leftovers(folder, config.name)
-        self.recent = Recent(self.training_data, self.fabric)
+        remove_leftovers(folder, config.name)
+        self.recent = Recent(self.training_data, self.device)
         self.saved = self.state.step if resume else -1  # the step of the last saved state
         self._wall, self._cpu = time.monotonic(), time.process_time()
-        # Processes that only help write nothing.
-        log = folder / f"{config.name}.log.jsonl" if self.first else Path(os.devnull)
-        self.journal = TrainingJournal(log, self.state.step if resume else None) if self.first else None
-        self.bars = bars(progress and self.first)
+        self.journal = TrainingJournal(folder / f"{config.name}.log.jsonl", self.state.step if resume else None)
+        self.bars = bars(progress)
 
     def close(self) -> None:
-        if self.journal is not None:
-            self.journal.close()
-
-    def _log(self, event: str, **values: Any) -> None:
-        if self.journal is not None:
-            self.journal.write(event, **values)
+        self.journal.close()
 
     def _build(self) -> Network:
         return build(self.config.model, self.training_data.tasks, self.config.seed)
 
-    def go(self) -> TrainingResult | None:
+    def go(self) -> TrainingResult:
         with self.bars:
             if self.state.step == 0:
                 self._write_start()
             self._prepare()
             why = self._learn()
-            if not self.first:
-                return None
             self._keep(self.state.best)
             kept = checkpoint.load(self.weights_file)
             rows = test(kept.network.to(self.device), self.training_data)
             # The network that was tested is the one in the file: rounded weights and all.
-            self._log(
+            self.journal.write(
                 "test", step=self.state.step, rows=[row.as_json() for row in rows], best_step=self.state.best_step
             )
-            self._log(
+            self.journal.write(
                 "end",
                 step=self.state.step,
                 why=why,
@@ -371,7 +352,7 @@ class Run:
         return TrainingResult(self.weights_file, tuple(rows), self.state.step, wall, cpu)
 
     def _write_start(self) -> None:
-        self._log(
+        self.journal.write(
             "start",
             step=0,
             config=self.config.model_dump(mode="json"),
@@ -382,7 +363,6 @@ class Run:
             numpy=np.__version__,
             threads=torch.get_num_threads(),
             device=str(self.device),
-            processes=self.fabric.world_size,
         )
 
     def _prepare(self) -> None:
@@ -403,13 +383,11 @@ class Run:
                 beside = self.folder / self.config.start_from
                 source = checkpoint.load(beside if self.earlier else self.config.start_from)
                 take_over(self.network, source)
-                self._log("start_from", checkpoint=source.name, sha256=source.sha256)
-        self.learner: Any = JointLoss(
-            self.network, [pool.loss for pool in training_data.pools["train"]], weights_of_losses(training_data)
-        )
-        self.learner, self.optimizer = self.fabric.setup(self.learner, self.optimizer)
+                self.journal.write("start_from", checkpoint=source.name, sha256=source.sha256)
+        losses = [pool.loss for pool in training_data.pools["train"]]
+        self.learner = JointLoss(self.network, losses, weights_of_losses(training_data))
         read = {} if words.vectors is None else {"words": len(words.words), "vectors": words.vectors.described()}
-        self._log(
+        self.journal.write(
             "trials",
             step=self.state.step,
             trials=training_data.counted(),
@@ -421,14 +399,10 @@ class Run:
 
     def _batches(self) -> Ahead[TrainingBatch]:
         """The batches of the steps, each made while the one before is learned from."""
-        config, arguments = (
-            self.config,
-            ((self.fabric.global_rank, self.fabric.world_size), self.patches, self.device.type == "cpu"),
-        )
+        config, form = self.config, {"patches": self.patches, "grouped": self.device.type == "cpu"}
         if config.compile == "meanwhile" and config.workers:
-            make: Callable[[int], TrainingBatch] = partial(_in_process, arguments)
-            return Ahead(make, config.workers, begin_process, (config,))
-        return Ahead(lambda step: self.training_data.batch(step, *arguments))
+            return Ahead(partial(batch_in_process, **form), config.workers, begin_process, (config,))
+        return Ahead(partial(self.training_data.batch, **form))
 
     def _learn(self) -> str:
         """Take the remaining steps; returns why it ended."""
@@ -436,7 +410,7 @@ class Run:
         self.bar = self.bars.add_task("training", total=config.steps, completed=state.step, said="")
         with self._batches() as batches:
             while state.step < config.steps:
-                if config.minutes is not None and self._agreed(self._elapsed()[0] > config.minutes * 60):
+                if config.minutes is not None and self._elapsed()[0] > config.minutes * 60:
                     self._report()
                     self._validate()
                     return (
@@ -473,14 +447,10 @@ class Run:
             f"training was interrupted at step {step}; the same command with --resume continues from step {saved}"
         )
 
-    def _agreed(self, mine: bool) -> bool:
-        """Return what the first process thinks."""
-        return mine if self.fabric.world_size == 1 else bool(self.fabric.broadcast(mine))
-
     def _step(self, batch: TrainingBatch) -> None:
         config, step = self.config, self.state.step
         # Random numbers of a step depend on its number alone, so that a resumed run has the same.
-        torch.manual_seed(int(stream("training", config.seed, f"step:{step}:{self.fabric.global_rank}").randint(2**31)))
+        torch.manual_seed(int(stream("training", config.seed, f"step:{step}:0").randint(2**31)))
         for group in self.optimizer.param_groups:
             group["lr"] = (
                 self.plateau.rate if config.schedule == "published" else rate_at(step, config.steps, config.rate)
@@ -488,8 +458,7 @@ class Run:
         self.optimizer.zero_grad(set_to_none=True)
         loaded: Loaded = load(batch, self.device)
         total, losses, right = self.learner(loaded)
-        # Processes hand over the mean of their gradients, and their losses are shares of one sum.
-        self.fabric.backward(total * self.fabric.world_size)
+        total.backward()
         if config.schedule == "improved":
             torch.nn.utils.clip_grad_norm_(self.network.parameters(), _LARGEST_GRADIENT)
         self.optimizer.step()
@@ -500,7 +469,7 @@ class Run:
 
     def _report(self) -> None:
         loss, share = self.recent.taken(self.state.step)
-        self._log(
+        self.journal.write(
             "train",
             step=self.state.step,
             loss=loss,
@@ -511,29 +480,21 @@ class Run:
         self.bars.update(self.bar, said="  ".join(f"{name} {value:.2f}" for name, value in share.items()))
 
     def _validate(self) -> None:
-        """Validate in the first process; what follows from it is the same in all."""
-        if self.first:
-            self._examine()
-        if self.fabric.world_size > 1:
-            self.plateau = Plateau(*self.fabric.broadcast(astuple(self.plateau)))
-        self.state.plateau = list(astuple(self.plateau)) if self.config.schedule == "published" else None
-
-    def _examine(self) -> None:
         """Validate, and keep the weights if they are the best so far."""
         state, now = self.state, validate(self.network, self.training_data)
         if self.config.schedule == "published":
             self.plateau.validated(now.loss)
+            state.plateau = list(astuple(self.plateau))
         better = now.score > state.best_score or not state.best
         if better:
             state.best_score, state.best_step = now.score, state.step
             state.best = {name: tensor.detach().cpu().clone() for name, tensor in self.network.state_dict().items()}
             self._keep(state.best)
-        self._log("validation", step=state.step, best=better, **now.to_record(), **self._times())
+        self.journal.write("validation", step=state.step, best=better, **now.to_record(), **self._times())
 
     def _save(self) -> None:
         self.saved = self.state.step
-        if self.first:
-            write_state(self.state_file, self.state, self.network, self.optimizer, *self._elapsed())
+        write_state(self.state_file, self.state, self.network, self.optimizer, *self._elapsed())
 
     def _keep(self, weights: Mapping[str, Any]) -> None:
         """Write the checkpoint with these weights."""
@@ -562,47 +523,21 @@ class Run:
         return {"wall_s": round(wall, 1), "cpu_s": round(cpu, 1)}
 
 
-def _in_process(arguments: tuple[tuple[int, int], bool, bool], step: int) -> TrainingBatch:
-    return batch_in_process(step, *arguments)
-
-
-def fabric_for(config: TrainingConfig) -> Fabric:
-    """Lightning Fabric for a config; under ``torchrun`` one of several processes that learn
-    together.
+def device_for(config: TrainingConfig) -> torch.device:
+    """The device of a config.
 
     Raises
     ------
     SpanLabError
-        when Fabric is not installed, this machine has no such device, or the precision is not for
-        it.
+        when this machine has none such, or the precision is not for it.
     """
-    try:
-        from lightning_fabric import Fabric
-        from lightning_fabric.strategies.ddp import DDPStrategy
-    except ImportError as error:
+    name = device_named(config.device)
+    if name != "cuda" and config.precision != "float32":
         raise SpanLabError(
-            f"training needs Lightning Fabric, which cannot be imported ({error}); install it with: pip install"
-            " 'spanlab[networks]'"
-        ) from None
-    device = device_named(config.device)
-    if device != "cuda" and config.precision != "float32":
-        raise SpanLabError(
-            f"'precision: {config.precision}' is for GPUs, and this runs on the {device} device; leave it out of the"
+            f"'precision: {config.precision}' is for GPUs, and this runs on the {name} device; leave it out of the"
             " config"
         )
-    processes = int(os.environ.get("WORLD_SIZE", "1")) if "TORCHELASTIC_RUN_ID" in os.environ else 1
-    here = int(os.environ.get("LOCAL_WORLD_SIZE", "1")) if processes > 1 else 1
-    logging.getLogger("lightning_fabric").setLevel(logging.WARNING)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        fabric = Fabric(
-            accelerator=device,
-            devices=here,
-            num_nodes=max(1, processes // here),
-            strategy=DDPStrategy(find_unused_parameters=True) if processes > 1 else "auto",
-        )
-        fabric.launch()
-    return fabric
+    return torch.device(name)
 
 
 def device_named(name: str) -> str:

@@ -212,7 +212,7 @@ def test_pictures_are_kept_as_the_step_that_draws_them_anew(tmp_path: Path) -> N
 
 def test_a_server_that_sees_is_found_to_see_and_it_is_recorded(tmp_path: Path) -> None:
     with listening(answering(sees(192))) as tap:
-        agent = agent_at(tap, max_tokens=2, logprobs=True)
+        agent = agent_at(tap, max_tokens=2, extra_body={"logprobs": True})
         session = begin(
             tmp_path, VSR, agent, plan_session(VSR, seed=4, trials=1, design=SessionDesign()), Wanted(seed=4)
         )
@@ -326,7 +326,7 @@ def test_no_trial_begins_where_pictures_are_dropped_and_the_session_goes_on_once
     with listening(answering(sees(192))) as tap:
         agent = ChatAgent(
             "eyes",
-            agent_at(tap)._settings,
+            agent_at(tap).protocol,
             Endpoint(tap.base_url, key_variable=None),
             RequestLimits(max_retries=0, cache=tmp_path / "cache"),
         )

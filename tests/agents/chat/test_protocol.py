@@ -202,8 +202,6 @@ def test_constrained_answers_and_probabilities_are_asked_for_when_they_are_wante
     assert requests[0].options["response_format"]["type"] == "json_schema"
     assert [(answer.value, answer.notes["extraction"]) for answer in answers] == [(3, "constrained")] * 3
     assert "JSON" in turns(requests[0])[-1][1], "the model is told"
-    requests, _ = hold(TRIAL, VSR, settings(logprobs=True), lambda *_: "1")
-    assert requests[0].options == {"logprobs": True, "top_logprobs": 20}
 
 
 def test_every_setting_that_shapes_a_reply_is_part_of_what_identifies_a_request() -> None:

@@ -16,7 +16,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from network_runs import TINY, config, weights  # noqa: E402
+from network_runs import TINY, config  # noqa: E402
 
 from spanlab.agents.network import TrainingConfig  # noqa: E402
 from spanlab.agents.network.training.run import train  # noqa: E402
@@ -127,30 +127,3 @@ def test_a_full_disk_stops_with_a_sentence(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
     assert "cannot write" in done.stderr
     assert not [path for path in folder.iterdir() if path.name.startswith(".")]  # nothing half-written stays
-
-
-def test_two_processes_learn_what_one_does(trained: Path, tmp_path: Path) -> None:
-    """torchrun with two processes on the processor: the same losses and the same network, to
-    rounding."""
-    launched = command(
-        tmp_path / "two", TINY, "begin", "-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone"
-    )
-    done = subprocess.run(launched, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
-    assert done.returncode == 0, done.stderr[-3000:]
-    for name, tensor in weights(tmp_path / "two").items():
-        torch.testing.assert_close(
-            tensor.float(),
-            weights(trained)[name].float(),
-            rtol=2e-3,
-            atol=2e-4,
-            msg=lambda said, name=name: f"{name}: {said}",
-        )
-    losses = [
-        [
-            json.loads(line)["loss"]
-            for line in (folder / "tiny.log.jsonl").read_text().splitlines()
-            if '"event": "train"' in line
-        ]
-        for folder in (tmp_path / "two", trained)
-    ]
-    assert losses[0][0] == pytest.approx(losses[1][0], abs=2e-5)

@@ -159,17 +159,6 @@ def test_any_frames_can_be_taken_apart(seed: int, colours: int, count: int) -> N
         )
 
 
-@pytest.mark.slow
-def test_shares_of_a_batch_sum_up_to_it(joint: dict[str, Any]) -> None:
-    """What two processes learn from is what one does."""
-    network = build(model_settings(encoder="worm", architecture="gru", hidden=8), joint["tasks"], 1).double()
-    learner = JointLoss(network, joint["losses"], [1.0] * 5)
-    whole = learner(load(assemble(joint["chosen"]), CPU))
-    halves = [learner(load(assemble(joint["chosen"], (rank, 2), patches=True), CPU)) for rank in range(2)]
-    for at in range(3):
-        torch.testing.assert_close(halves[0][at] + halves[1][at], whole[at])
-
-
 def test_validation_as_published(joint: dict[str, Any]) -> None:
     """Accuracy of outputs one by one: a network that never marks a square is right about nearly all
     of them."""

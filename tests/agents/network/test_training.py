@@ -377,11 +377,6 @@ def test_a_loss_over_phases_is_the_mean_of_the_means_of_phases(spans: tuple[Pool
         "probe": 16,
     }
     torch.testing.assert_close(learner(batch)[1][0], torch.stack([each[own].mean() for own in kinds.values()]).mean())
-    halves = [
-        learner(load(assemble([(0, rows, frames)], (rank, 2), by_phase=[0]), torch.device("cpu")))[1]
-        for rank in range(2)
-    ]
-    torch.testing.assert_close(halves[0] + halves[1], learner(batch)[1])
     torch.testing.assert_close(learner(load(assemble([(0, rows, frames)]), torch.device("cpu")))[1][0], each.mean())
 
 

@@ -469,12 +469,6 @@ def test_settings_that_cannot_read_a_question_are_refused_in_one_sentence() -> N
         (TWELVE, {"extraction": "first_character"}, "('10')"),
         (TWO_CELLS, {"extraction": "first_character"}, "'cells' has longer ones: set it to tolerant"),
         (MATCH, {"extraction": "strict", "reasoning": "after"}, "set extraction to tolerant"),
-        (
-            MATCH,
-            {"logprobs": True, "reasoning": "before"},
-            "not part of an answer after reasons; set logprobs to false",
-        ),
-        (MATCH, {"logprobs": True, "constrained": "json"}, "not part of an answer in JSON"),
     ):
         with pytest.raises(SpanLabError) as error:
             check_extraction(kind, settings(**values))
@@ -484,7 +478,6 @@ def test_settings_that_cannot_read_a_question_are_refused_in_one_sentence() -> N
         {},
         {"extraction": "first_character"},
         {"extraction": "strict"},
-        {"logprobs": True},
         {"constrained": "json"},
     ):
         check_extraction(MATCH, settings(**values))

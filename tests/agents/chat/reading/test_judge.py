@@ -78,8 +78,6 @@ _RUN = (
     "--concurrency",
     "1",
     "--chat",
-    "extraction=model",
-    "--chat",
     "judge=judge-1@lab",
 )
 
@@ -293,7 +291,9 @@ async def _pass(limiter: RateLimiter, held: Departure) -> None:
         pass
 
 
-@pytest.mark.parametrize("values", [{"extraction": "model"}, {"judge": "x"}, {"extraction": "strict", "judge": "x"}])
+@pytest.mark.parametrize(
+    "values", [{"extraction": "first_character", "judge": "x"}, {"extraction": "strict", "judge": "x"}]
+)
 def test_the_rule_and_the_judge_go_together(values: dict[str, str]) -> None:
-    with pytest.raises(SpanLabError, match="extraction model and judge belong together"):
+    with pytest.raises(SpanLabError, match="set extraction to tolerant"):
         ChatSettings.read(values)

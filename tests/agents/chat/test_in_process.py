@@ -24,8 +24,8 @@ import spanlab  # noqa: E402
 from spanlab.agents.chat import ChatAgent, ChatSettings, Outgoing  # noqa: E402
 from spanlab.agents.chat.likelihoods import Scorer, plain_text  # noqa: E402
 from spanlab.agents.chat.messages import Message, Reply, Request, ScoredReply, Text  # noqa: E402
+from spanlab.agents.chat.providers import InProcess  # noqa: E402
 from spanlab.agents.chat.transport.endpoint import EndpointError  # noqa: E402
-from spanlab.agents.chat.transport.in_process import InProcess  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402
 from spanlab.paradigms.responses import Choice  # noqa: E402
 
