@@ -38,24 +38,13 @@ if TYPE_CHECKING:
 
 
 class Looks(TypedDict, total=False):
-    """How the window looks, and when it takes a press."""
+    """How the window looks."""
 
     palette: Annotated[
         str,
         typer.Option(
             "--palette",
             help="colours of the stimuli for people: published, or safe for those who cannot tell red from green",
-        ),
-    ]
-    refractory: Annotated[
-        str,
-        typer.Option(
-            "--refractory",
-            help=(
-                "ms after its onset in which a self-paced step ignores presses if a press ended the step before: of the"
-                " same key, of another key; 0 for none"
-            ),
-            metavar="SAME,OTHER",
         ),
     ]
 
@@ -212,7 +201,6 @@ def run(
     >>> result.info["agent"], result.responses["trial"].nunique()
     ('simulated:capacity', 2)
     """
-    from ..agents.human.input.steps import read_refractory
     from ..paradigms import load_paradigm
     from ..sessions.key_mapping import key_setting
     from ..sessions.people import Seat, begin_with_somebody, plan_for_somebody
@@ -228,8 +216,6 @@ def run(
     }
     if (font := options.get("font")) is not None:
         window["font"] = str(font)
-    if "refractory" in window:
-        window["refractory"] = read_refractory(window["refractory"])
     if is_study(paradigm):
         of_paradigms = {"levels": levels, "seed": seed, "trials": trials, "design": design, "generator": generator}
         of_paradigms |= {"no_practice": not practice, **part(options, Answering)}
@@ -250,8 +236,7 @@ def run(
     load_paradigm(paradigm)  # whether there is one is told before who takes part is asked
     leave_out(dict.fromkeys(part(options, VisitOptions), True), f"{paradigm} is not a study file")
     watching = watcher(options.get("say"))
-    usual = {"palette": "published", "refractory": read_refractory("200,100")}
-    seat = Seat(participant, usual | window, simulate, speed)
+    seat = Seat(participant, {"palette": "published", **window}, simulate, speed)
     chosen_levels = as_lists(levels)
     chosen = plan_for_somebody(
         Path(data),

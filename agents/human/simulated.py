@@ -200,7 +200,7 @@ class SimulatedParticipant(Participant):
         """Return a function that presses keys and clicks at their times from the onset of a
         question on, so that the answer is ``value``; within the window, where there is one."""
         delay, events = self._first_delay(ask), list[tuple[float, InputEvent]]()
-        for number, move in enumerate(moves(ask, value, self._chosen_key)):
+        for number, move in enumerate(moves(ask, value, lambda keys: keys[int(self._random.randint(len(keys)))])):
             delay += self.seconds(NEXT_MARK_MS) if number else 0.0
             for place, event in enumerate(self._events(move)):
                 delay += self.seconds(NEXT_TURN_MS) if place else 0.0
@@ -222,9 +222,6 @@ class SimulatedParticipant(Participant):
             times = self._refractory_times()
             delay = max(delay, (max(times.same_ms, times.other_ms) + AFTER_REFRACTORY_MS) / 1000.0)
         return delay
-
-    def _chosen_key(self, keys: Sequence[str]) -> str:
-        return keys[int(self._random.randint(len(keys)))]
 
     def _events(self, move: Move) -> list[InputEvent]:
         """The presses of keys, or the click, by which a move is made here."""

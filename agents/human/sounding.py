@@ -23,16 +23,6 @@ FIRST_AHEAD = 0.15
 _TAIL = 0.1
 
 
-def audible(stimulus: Stimulus, rings: bool = False) -> Audible | None:
-    """A stimulus that is heard; None for all others.
-
-    Parameters
-    ----------
-    rings : whether tones are shown as rings, because they cannot be played
-    """
-    return stimulus if isinstance(stimulus, ShownSound) or (isinstance(stimulus, Tone) and not rings) else None
-
-
 @dataclass(slots=True)
 class _Scheduled:
     """A sound that was scheduled.
@@ -62,7 +52,10 @@ class Sounding:
         self._there: _Scheduled | None = None
 
     def _sound_of(self, display: Display) -> Audible | None:
-        return audible(display.stimulus, self._stage.renderer.rings)
+        """The stimulus of a display, where it is heard: tones that cannot be played are shown as
+        rings."""
+        heard = ShownSound if self._stage.renderer.rings else ShownSound | Tone
+        return display.stimulus if isinstance(display.stimulus, heard) else None
 
     def to_schedule(self, display: Display) -> bool:
         """Return whether a display has a sound that has not been scheduled."""

@@ -100,7 +100,7 @@ class Presses:
     def forget(self) -> None:
         """Forget every press until now."""
         self.keyboard.clear()
-        self.mouse.clear()
+        self.mouse.poll()
         if self.box is not None:
             self.box.with_buttons(())
         self.waiting, self.aside = [], []
@@ -266,8 +266,8 @@ class Stage:
             fits = size_deg * largest / canvas
             raise SpanLabError(
                 f"a canvas of {size_deg:g} degrees takes {canvas} pixels here, but the window of {width} x {height}"
-                f" pixels has room for {int(largest)}; choose at most {rounded_down(fits)} degrees, a larger window, or"
-                " check the given width of the screen and the distance"
+                f" pixels has room for {int(largest)}; choose at most {int(fits * 10) / 10:g} degrees, a larger window,"
+                " or check the given width of the screen and the distance"
             )
         return canvas
 
@@ -376,8 +376,3 @@ class Stage:
             self.presses.keyboard.close()
         if not self.watchdog.gone:
             self.window.close()
-
-
-def rounded_down(value: float) -> str:
-    """Rounded down to one decimal."""
-    return f"{int(value * 10) / 10:g}"

@@ -366,7 +366,6 @@ class Player:
         self._close(at)
         if self.marker is not None:
             self.marker.end(at)
-        gc.enable()
         tidy()
 
     def cut(self) -> None:
@@ -376,7 +375,6 @@ class Player:
         self._close(self.stage.clear())
         if self.marker is not None:
             self.marker.record()
-        gc.enable()
         tidy()
 
     def _close(self, at: float) -> None:
@@ -489,15 +487,8 @@ class Player:
         return id(step), id(display), surface
 
 
-def _trimmer() -> Any:
-    """Return the function by which the C library of Linux gives free memory back; nothing on other
-    systems, and with other libraries."""
-    if not sys.platform.startswith("linux"):
-        return lambda _: 0
-    return getattr(ctypes.CDLL(None), "malloc_trim", lambda _: 0)
-
-
-_trim = _trimmer()
+#: by which the C library of Linux gives free memory back; other libraries have no such function
+_trim: Any = getattr(ctypes.CDLL(None), "malloc_trim", bool) if sys.platform.startswith("linux") else bool
 
 
 def tidy() -> None:

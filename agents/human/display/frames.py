@@ -80,14 +80,11 @@ class Refreshes:
     Parameters
     ----------
     period : seconds from one refresh to the next
+    stamps : times (s) by which the last flips took effect
     """
 
     period: float
     stamps: deque[float] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
-
-    def note(self, stamp: float) -> None:
-        """A flip took effect by ``stamp`` (s)."""
-        self.stamps.append(stamp)
 
     def earliest(self, begun: float, stamp: float) -> float:
         """Return when the picture of a flip can have come on at the earliest: at the first refresh

@@ -318,7 +318,7 @@ class LabWindow:
         at = shown + self._logging.defaultClock.getLastResetTime() if shown is not None else self.now()
         begun = self._swapping
         self.stamp_late = max(0.0, at - (begun if self.grid.paced else self._refreshes.earliest(begun, at)))
-        self._refreshes.note(at)
+        self._refreshes.stamps.append(at)
         return at, self.grid.tick(at)
 
     def on_flip(self, call: Callable[[], object]) -> None:

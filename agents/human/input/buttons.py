@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast, get_args
 
+from typing_extensions import override
+
 from ....core.errors import SpanLabError
 from ....paradigms import ResponseKind
 from ....paradigms.responses.keys import KEY_NAMES
@@ -122,14 +124,14 @@ def check_box(box: str, kinds: Iterable[ResponseKind], pages: Mapping[str, str])
             )
 
 
-class TypingBox:
-    """A box that types keys: read, and timed, like the keyboard."""
+class Box:
+    """An open button box: one that types keys, which is read, and timed, like the keyboard."""
 
     def __init__(self, address: BoxAddress) -> None:
         self._names = typed_keys(f"keys:{address.where}")
 
     def check(self) -> None:
-        """Do nothing: a keyboard does not tell whether a box is there."""
+        """Raise SpanLabError when it is gone; a keyboard does not tell whether a box is there."""
 
     def with_buttons(self, presses: Sequence[Press]) -> list[Press]:
         """The presses of the keyboard, and those of the box since the last call."""
@@ -143,10 +145,10 @@ class TypingBox:
         return {"box": "keys", "keys": list(self._names), "timed_by": "the keyboard"}
 
     def close(self) -> None:
-        pass
+        """Leave the box."""
 
 
-class SerialBox:
+class SerialBox(Box):
     """A box that sends a byte for every press over a serial port. A thread waits for the bytes, so
     that each is dated when it arrives.
 
@@ -158,7 +160,7 @@ class SerialBox:
 
     def __init__(self, address: BoxAddress, now: Callable[[], float]) -> None:
         self._address, self._now = address, now
-        self._names = {byte: f"button_{n}" for n, byte in enumerate(address.presses, start=1)}
+        self._buttons = {byte: f"button_{n}" for n, byte in enumerate(address.presses, start=1)}
         self._lost: str = ""
         self._arrived: list[tuple[float, int]] = []
         self._lock = threading.Lock()
@@ -183,10 +185,12 @@ class SerialBox:
             if self._open:
                 self._lost = str(error) or type(error).__name__
 
+    @override
     def check(self) -> None:
         if self._lost:
             raise SpanLabError(f"the button box at {self._address.where} has gone ({self._lost}); plug it in again")
 
+    @override
     def with_buttons(self, presses: Sequence[Press]) -> list[Press]:
         with self._lock:
             arrived, self._arrived = self._arrived, []
@@ -195,9 +199,10 @@ class SerialBox:
         offset = self._now() - time.perf_counter()
         return [
             *presses,
-            *(Press("key", at + offset, key=self._names[byte]) for at, byte in arrived if byte in self._names),
+            *(Press("key", at + offset, key=self._buttons[byte]) for at, byte in arrived if byte in self._buttons),
         ]
 
+    @override
     def facts(self) -> dict[str, Any]:
         return {
             "box": "serial",
@@ -206,14 +211,11 @@ class SerialBox:
             "timed_by": "arrival of the byte",
         }
 
+    @override
     def close(self) -> None:
         self._open = False
         self._thread.join(1)
         self._port.close()
-
-
-#: An open button box; ``check`` raises SpanLabError when it is gone.
-Box = TypingBox | SerialBox
 
 
 def open_box(address: BoxAddress, now: Callable[[], float]) -> Box:
@@ -224,4 +226,4 @@ def open_box(address: BoxAddress, now: Callable[[], float]) -> Box:
     SpanLabError
         when it is not there.
     """
-    return TypingBox(address) if address.kind == "keys" else SerialBox(address, now)
+    return Box(address) if address.kind == "keys" else SerialBox(address, now)

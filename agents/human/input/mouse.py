@@ -48,7 +48,7 @@ class Mouse:
         self._stamp: int | None = None
         #: where the pointer is, in pixels from the centre of the window (y up)
         self.at: tuple[float, float] = (0.0, 0.0)
-        win.winHandle.push_handlers(on_mouse_press=self._press, on_mouse_motion=self._move, on_mouse_drag=self._drag)
+        win.winHandle.push_handlers(on_mouse_press=self._press, on_mouse_motion=self._move, on_mouse_drag=self._move)
         if sys.platform.startswith("linux"):
             self._read_stamps(win.winHandle)
 
@@ -93,10 +93,7 @@ class Mouse:
             self._clicks.append((self._time(), *self._centred(x, y)))
         self.at = self._centred(x, y)
 
-    def _move(self, x: float, y: float, dx: float, dy: float) -> None:
-        self.at = self._centred(x, y)
-
-    def _drag(self, x: float, y: float, dx: float, dy: float, buttons: int, modifiers: int) -> None:
+    def _move(self, x: float, y: float, *more: float) -> None:
         self.at = self._centred(x, y)
 
     def poll(self, button_at: Callable[[float, float], Button] = lambda x, y: "") -> list[Press]:
@@ -111,7 +108,3 @@ class Mouse:
             button = button_at(x, y)
             presses.append(Press("click", at, x=on_canvas[0], y=on_canvas[1], done=button == DONE, button=button))
         return presses
-
-    def clear(self) -> None:
-        """Forget every click until now."""
-        self.poll()

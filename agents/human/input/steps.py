@@ -80,26 +80,6 @@ class Refractory:
 USUAL = Refractory()
 
 
-def read_refractory(text: str) -> Refractory:
-    """Refractory times as they are typed: ``200,100`` (the same key, another key), or ``0`` for
-    none.
-
-    Raises
-    ------
-    SpanLabError
-        when they are not understood.
-    """
-    try:
-        same, *other = [float(part) for part in text.split(",")]
-        (other_ms,) = other or ([0.0] if same == 0 else [])
-    except ValueError:
-        raise SpanLabError(
-            "refractory times are two numbers of ms, for the same key and for another one, such as 200,100, or 0 for"
-            f" none; found '{text}'"
-        ) from None
-    return Refractory(same, other_ms)
-
-
 @dataclass(slots=True)
 class StepAccount:
     """The account of one step: the ``place``-th of the trial, with its ``number``-th question.

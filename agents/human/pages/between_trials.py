@@ -234,6 +234,7 @@ def pause(room: Stage, language: str, replaces: bool = False) -> None:
     ]
 
     def draw() -> None:
+        room.pointer(True)
         for picture, x, y in drawn:
             room.pictures.draw(picture, x, y)
 
@@ -246,9 +247,5 @@ def pause(room: Stage, language: str, replaces: bool = False) -> None:
                 return what
         return ""
 
-    def shown() -> None:
-        room.pointer(True)
-        draw()
-
-    if _until(room, language, shown, decide, may_pause=False) == "leave":
+    if _until(room, language, draw, decide, may_pause=False) == "leave":
         raise Abandoned()

@@ -158,7 +158,7 @@ def lay_out(
         page.footer or sentence("window.go_on", language),
     )
     below = onward if footers else ()
-    feet = [_text(foot, window[0] - 2 * letter, letter) for foot in below]
+    feet = [set_text((TextBlock(foot, letter, MUTED),), window[0] - 2 * letter) for foot in below]
     boxes: list[tuple[int, int, int, int]] = []
     if page.options:
         feet[-1:], boxes = _buttons(page.options, window[0] - 2 * letter, letter)
@@ -207,10 +207,6 @@ def _buttons(
             )
             left += one.width + gap
     return [stack], boxes
-
-
-def _text(text: str, room: int, letter: int) -> Image.Image:
-    return set_text((TextBlock(text, letter, MUTED),), room)
 
 
 def _items(

@@ -21,6 +21,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
+from typing_extensions import override
+
 from ....core.errors import SpanLabError
 from ....core.registry import nearest
 
@@ -185,7 +187,47 @@ class PortLost(Exception):  # noqa: N818 - named as what happened
     """The port no longer takes codes; the message says why."""
 
 
-class SerialPort:
+class Port:
+    """An open port, with a ``name`` for messages. ``write`` returns the time that was sent along
+    with a code, where the port has such a time."""
+
+    #: whether a code stands until 0 is written
+    pulses = True
+    name = ""
+
+    def write(self, code: int) -> float | None:
+        """Send a code (0 puts the line back). Never waits.
+
+        Raises
+        ------
+        PortLost
+            when it cannot be sent.
+        """
+
+    def check(self) -> None:
+        """Check that the port is still there, as far as can be told without sending anything. Asked
+        between trials, never between frames.
+
+        Raises
+        ------
+        PortLost
+            when it is not.
+        """
+
+    def facts(self) -> dict[str, Any]:
+        """Facts for the record, fit for JSON."""
+        return {}
+
+    @property
+    def heard(self) -> bool:
+        """True if somebody takes the codes, as far as the port can know."""
+        return True
+
+    def close(self) -> None:
+        """Release the port."""
+
+
+class SerialPort(Port):
     """A serial port: 8 data bits, no parity, 1 stop bit, no flow control.
 
     Raises
@@ -194,22 +236,13 @@ class SerialPort:
         when it cannot be opened.
     """
 
-    pulses = True
-    heard = True
-
     def __init__(self, device: str, baud: int) -> None:
         self.name = f"serial port {device}"
         self._baud = baud
         self._serial = open_serial(device, baud, f"the {self.name}", timeout=0, write_timeout=0)
 
+    @override
     def write(self, code: int) -> None:
-        """Send a code (0 puts the line back). Never waits.
-
-        Raises
-        ------
-        PortLost
-            when it cannot be sent.
-        """
         try:
             # pyserial tries for ever where the system takes no byte at once, so on POSIX the byte
             # goes straight to the system
@@ -225,15 +258,8 @@ class SerialPort:
         if not written:
             raise PortLost("it takes no more bytes")
 
+    @override
     def check(self) -> None:
-        """Check that the port is still there, as far as can be told without sending anything. Asked
-        between trials, never between frames.
-
-        Raises
-        ------
-        PortLost
-            when it is not.
-        """
         try:
             self._serial.in_waiting  # noqa: B018 - asking is what shows that the port is gone
             end = time.monotonic() + _DRAIN
@@ -244,12 +270,12 @@ class SerialPort:
         except OSError as error:
             raise PortLost(_reason(error)) from None
 
+    @override
     def facts(self) -> dict[str, Any]:
-        """Facts for the record, fit for JSON."""
         return {"baud": self._baud}
 
+    @override
     def close(self) -> None:
-        """Release the port."""
         with suppress(OSError):  # it may be gone already
             self._serial.close()
 
@@ -276,7 +302,7 @@ def _advice(device: str) -> str:
     )
 
 
-class ParallelPort:
+class ParallelPort(Port):
     """A parallel port by its device (``/dev/parport0``) or address (``0x378``).
 
     Parameters
@@ -289,9 +315,6 @@ class ParallelPort:
     SpanLabError
         when it cannot be opened.
     """
-
-    pulses = True
-    heard = True
 
     def __init__(self, where: str, readback: bool) -> None:
         self.name = f"parallel port {where}"
@@ -306,6 +329,7 @@ class ParallelPort:
             ) from None
         self._standing = 0
 
+    @override
     def write(self, code: int) -> None:
         try:
             self._port.setData(code)
@@ -313,6 +337,7 @@ class ParallelPort:
             raise PortLost(str(error) or type(error).__name__) from None
         self._standing = code
 
+    @override
     def check(self) -> None:
         if not self._readback:
             return
@@ -326,9 +351,11 @@ class ParallelPort:
                 " add ,readback=off"
             )
 
+    @override
     def facts(self) -> dict[str, Any]:
         return {"readback": self._readback}
 
+    @override
     def close(self) -> None:
         self._port = None
 
@@ -364,8 +391,8 @@ def _address(where: str) -> int | str:
     return number if sys.platform == "win32" else f"/dev/parport{number}"
 
 
-class LslOutlet:
-    """A stream of markers.
+class LslOutlet(Port):
+    """A stream of markers, which does not die: whoever records it may come and go.
 
     Raises
     ------
@@ -398,14 +425,13 @@ class LslOutlet:
             ) from None
         self._version = str(pylsl.library_version())
 
+    @override
     def write(self, code: int) -> float:
         at = self._now()
         self._outlet.push_sample([code], at, True)
         return at
 
-    def check(self) -> None:
-        """A stream does not die: whoever records it may come and go."""
-
+    @override
     def facts(self) -> dict[str, Any]:
         return {
             "liblsl": self._version,
@@ -414,39 +440,19 @@ class LslOutlet:
         }
 
     @property
+    @override
     def heard(self) -> bool:
-        """True if somebody takes the stream at this moment."""
         return bool(self._outlet.have_consumers())
 
+    @override
     def close(self) -> None:
         self._outlet = None
 
 
-class DryPort:
+class DryPort(Port):
     """Takes every code and sends none."""
 
-    pulses = True
-    heard = True
     name = "dry run"
-
-    def write(self, code: int) -> None:
-        pass
-
-    def check(self) -> None:
-        pass
-
-    def facts(self) -> dict[str, Any]:
-        return {}
-
-    def close(self) -> None:
-        pass
-
-
-#: An open port. All kinds have a ``name`` for messages and the same methods; ``pulses`` says whether
-#: a code stands until 0 is written, ``heard`` whether somebody takes the codes, as far as the port
-#: can know. ``write`` returns the time that was sent along with a code, where the port has such a
-#: time.
-Port = SerialPort | ParallelPort | LslOutlet | DryPort
 
 
 def open_port(address: Address) -> Port:

@@ -290,7 +290,7 @@ def test_the_bound_of_a_time_stamp_holds_where_flips_wait_for_the_screen(seed: i
         stamp = refresh * true + late
         refresh = max(refresh, int(stamp / true))  # what comes next waits for the stamp
         bound = stamp - refreshes.earliest(begun, stamp)
-        refreshes.note(stamp)
+        refreshes.stamps.append(stamp)
         assert bound >= late - 0.0003
         assert bound <= stamp - begun + 1e-9
         bounds.append(bound - late)

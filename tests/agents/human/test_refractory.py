@@ -3,6 +3,7 @@ and stays on record; everything else counts as ever."""
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from virtual_lab import VirtualStage, VirtualWindow, play
 from spanlab.agents.human import Participant, SimulatedParticipant, WindowOptions
 from spanlab.agents.human.input.answering import AnswerSheet, Press
 from spanlab.agents.human.input.keyboard import Keyboard
-from spanlab.agents.human.input.steps import USUAL, Refractory, StepAccount, read_refractory
+from spanlab.agents.human.input.steps import USUAL, Refractory, StepAccount
 from spanlab.agents.human.input.xtest import InputEvent
 from spanlab.agents.human.seating import window_again
 from spanlab.api.studies import _window
@@ -269,13 +270,12 @@ def test_the_simulated_participant_answers_after_the_refractory_times_at_any_spe
 
 def test_they_are_declared_and_come_back_when_a_session_goes_on() -> None:
     assert "refractory" not in Participant().settings(), "the usual times are among what is found"
-    settings = Participant(WindowOptions(refractory=read_refractory("300,50"))).settings()
+    settings = Participant(WindowOptions(refractory=Refractory(300, 50))).settings()
     assert settings["refractory"] == {"same_ms": 300.0, "other_ms": 50.0}
     assert Participant(WindowOptions(**window_again(settings))).settings()["refractory"] == settings["refractory"]
-    assert read_refractory("0") == Refractory(0, 0)
-    for wrong in ("", "fast", "200", "1,2,3", "-1,5", "5000,1", "nan,1"):
+    for wrong in ((-1, 5), (5000, 1), (math.nan, 1)):
         with pytest.raises(SpanLabError, match="refractory times"):
-            read_refractory(wrong)
+            Refractory(*wrong)
 
 
 def test_a_study_file_says_otherwise(tmp_path: Path) -> None:

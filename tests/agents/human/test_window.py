@@ -281,7 +281,7 @@ def test_a_click_is_dated_by_the_server_where_it_has_the_clock_of_this_computer(
     monkeypatch.setattr(
         mouse_module, "time", SimpleNamespace(monotonic=lambda: now[0] - 4000.0 + (ahead if believed else 0) / 1000)
     )
-    mouse.clear()
+    mouse.poll()
     handle.coming = [(1_000_200 + ahead) % 2**32, (1_000_700 + ahead) % 2**32]
     now[0] += 1.0  # the program was busy for a second
     first, second = (press.time for press in mouse.poll())
