@@ -27,7 +27,7 @@ from spanlab.agents.base import Response, TrialContext
 from spanlab.agents.human.display.colours import BACKGROUND
 from spanlab.agents.human.display.surface import SurfaceView
 from spanlab.agents.human.input.answering import AnswerSheet
-from spanlab.agents.human.pages.sheets import PageSheet, lay_out
+from spanlab.agents.human.pages.between_trials import PageSheet, lay_out
 from spanlab.agents.human.stage import letter_beside
 from spanlab.agents.window import PageContent, WindowAgent, WindowEpisode
 from spanlab.core.agent_kinds import PARTICIPANT, AgentKind

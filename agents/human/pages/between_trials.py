@@ -1,22 +1,287 @@
-"""Pages of text between trials: instructions, breaks, thanks; and the pause that Escape brings."""
+"""Pages of text between trials: instructions, breaks, thanks; and the pause that Escape brings.
+
+A page of text and pictures is first laid out for a window of any size, on as many sheets as it
+takes, with nothing cut off; then its sheets are shown.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from PIL import Image
 
 from ....core.locale import sentence
 from ....paradigms.responses.keys import is_button
+from ....stimuli.render.fonts import rejoined, wrap
+from ....stimuli.scene import Scene
 from ...interruptions import Abandoned
 from ...window import Option, PageContent
-from ..display.colours import ACCENT, BACKGROUND, MUTED, ON_ACCENT
-from ..display.lettering import TextBlock, pill, set_text
+from ..display.colours import ACCENT, ACCENT_STRONG, BACKGROUND, MUTED, ON_ACCENT
+from ..display.lettering import TextBlock, line_height, pill, set_text
 from ..input.answering import Press
 from ..stage import Stage
-from .sheets import COLUMN, PageSheet, lay_out, page_letter
+from .pictured import Strip, fine, heading, progress_bar
 
+#: Width of a column of text, in letters' heights.
+COLUMN = 34
+#: Width of a display, in letters' heights, from which on an example shares a sheet with the text;
+#: and where answers are shown at small places.
+_WELL_SEEN, _WELL_SEEN_FINE = 5.5, 9.0
+#: And at least.
+_SEEN = 3.0
 #: Seconds for which a page stays at least, so that the press that ended the step before does not
 #: end it too.
 LEAST = 0.3
+
+
+# -- laying pages out ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PagePicture:
+    """A picture between paragraphs, with space below it."""
+
+    image: Image.Image
+    after: int
+
+
+Item = TextBlock | PagePicture
+
+
+@dataclass(frozen=True, slots=True)
+class PageSheet:
+    """Content of one screen: a picture of the text with its middle ``y`` pixels above that of the
+    window, and the same of the footer.
+
+    ``buttons`` are the boxes of the page's options (x0, y0, x1, y1), in pixels from the middle of
+    the window (y up).
+    """
+
+    body: Image.Image
+    y: int
+    footer: Image.Image | None
+    footer_y: int
+    buttons: tuple[tuple[int, int, int, int], ...] = ()
+
+
+def page_letter(letter: int, window: tuple[int, int]) -> int:
+    """The height of letters on pages: that of the window's other letters, where a page then still
+    holds a few sentences."""
+    return max(8, min(letter, window[0] // 38, window[1] // 26))
+
+
+def blocks(page: PageContent, letter: int) -> list[TextBlock]:
+    """The text of a page as blocks; that below the example, too."""
+    items = [TextBlock(page.title, round(letter * 1.7), weight="semibold", after=letter)] if page.title else []
+    return items + _paragraphs(page.text, letter) + _paragraphs(page.after, letter)
+
+
+#: before a key in parentheses and around the sign between a key and its meaning, no line is broken
+_TOGETHER = re.compile(r" (?=\(\S{1,3}\))| (?== )|(?<= =) ")
+#: between items of a list, where a line is rather broken than within an item of at most so many
+#: letters
+_BETWEEN, _ITEM = " · ", 50
+
+
+def _paragraphs(text: str, letter: int) -> list[TextBlock]:
+    items: list[TextBlock] = []
+    text = _TOGETHER.sub("\u00a0", text)
+    text = re.sub(rf"[^\n]*{_BETWEEN}[^\n]*", lambda line: "\u00a0· ".join(map(_whole, line[0].split(_BETWEEN))), text)
+    for paragraph in text.split("\n\n"):
+        for line in paragraph.strip().split("\n"):
+            if line.startswith("# "):
+                items.append(
+                    TextBlock(line[2:].strip(), round(letter * 1.15), weight="semibold", after=round(letter * 0.2))
+                )
+            elif line.strip():
+                items.append(TextBlock(line.strip(), round(letter * 1.15), after=round(letter * 0.8)))
+    return items
+
+
+def _whole(item: str) -> str:
+    """An item of a list in which no line is broken, unless it is long: then only after what is
+    before a colon, where there is one."""
+    before, colon, after = ("", "", item) if len(item) <= _ITEM else item.rpartition(": ")
+    return before + colon + (after.replace(" ", "\u00a0") if len(after) <= _ITEM else after)
+
+
+def paginate(items: Sequence[Item], room: int, height: int) -> list[list[Item]]:
+    """Distribute text and pictures over sheets no higher than ``height`` pixels; a block of text
+    that is higher alone is broken between lines, and headings stay with what follows."""
+
+    def height_of(item: Item) -> int:
+        return _height(item, room)
+
+    sheets: list[list[Item]] = [[]]
+    for item in items:
+        if sheets[-1] and isinstance(item, TextBlock) and item.anew:
+            sheets.append([])
+        if sheets[-1] and sum(map(height_of, sheets[-1])) + height_of(item) - item.after > height:
+            last = sheets[-1][-1]
+            heading = len(sheets[-1]) > 1 and isinstance(last, TextBlock) and last.weight == "semibold"
+            sheets.append([sheets[-1].pop()] if heading else [])
+        used = sum(map(height_of, sheets[-1]))
+        while isinstance(item, TextBlock) and used + height_of(item) - item.after > height:
+            lines, fits = _lines(item, room), max(1, (height - used) // line_height(item.size))
+            if fits >= len(lines):
+                break
+            sheets[-1].append(replace(item, text=rejoined(lines[:fits]), after=0))
+            sheets.append([])
+            item, used = replace(item, text=rejoined(lines[fits:])), 0
+        sheets[-1].append(item)
+    return [sheet for sheet in sheets if sheet] or [[]]
+
+
+def _height(item: Item, room: int) -> int:
+    """Of an item and the space below it."""
+    return (
+        item.image.height if isinstance(item, PagePicture) else len(_lines(item, room)) * line_height(item.size)
+    ) + item.after
+
+
+def _lines(block: TextBlock, room: int) -> list[str]:
+    return wrap(block.text, block.size, room, block.weight)
+
+
+def lay_out(
+    page: PageContent,
+    language: str,
+    window: tuple[int, int],
+    letter: int,
+    look: Callable[[Scene], Scene] = lambda scene: scene,
+    footers: bool = True,
+) -> list[PageSheet]:
+    """The sheets of a page.
+
+    Parameters
+    ----------
+    window : width and height in pixels
+    letter : height of the window's letters
+    look : what the window makes of a scene before it is drawn
+    footers : whether it is said how to go on
+    """
+    letter = page_letter(letter, window)
+    column = min(window[0] - 3 * letter, COLUMN * letter)
+    onward = (
+        sentence("window.next_first", language),
+        sentence("window.next", language),
+        page.footer or sentence("window.go_on", language),
+    )
+    below = onward if footers else ()
+    feet = [set_text((TextBlock(foot, letter, MUTED),), window[0] - 2 * letter) for foot in below]
+    boxes: list[tuple[int, int, int, int]] = []
+    if page.options:
+        feet[-1:], boxes = _buttons(page.options, window[0] - 2 * letter, letter)
+    foot = max((image.height for image in feet), default=0)
+    top, bottom = window[1] // 2 - letter, -window[1] // 2 + foot + (2 * letter if feet else letter)
+    items = _items(page, language, (window[0] - 3 * letter, top - bottom), column, letter, look)
+    contents = paginate(items, column, top - bottom)
+    sheets = []
+    for number, sheet in enumerate(contents):
+        body = _composed(sheet, column)
+        last = number == len(contents) - 1
+        footer = feet[-1 if last else min(number, 1)] if feet else None
+        y = min((top + bottom) // 2 + round(0.4 * letter), top - -(-body.height // 2))
+        low = -window[1] // 2 + letter + foot // 2
+        sheets.append(
+            PageSheet(
+                body, y, footer, low, tuple((x0, low + y0, x1, low + y1) for x0, y0, x1, y1 in boxes) if last else ()
+            )
+        )
+    return sheets
+
+
+def _buttons(
+    options: Sequence[Option], room: int, letter: int
+) -> tuple[list[Image.Image], list[tuple[int, int, int, int]]]:
+    """The options as buttons that look alike, side by side where there is room: a picture (the only
+    one of a list), and their boxes from its middle (y up)."""
+    pills = [pill(option.label, round(letter * 1.1), BACKGROUND, ACCENT_STRONG, ACCENT) for option in options]
+    gap, high = 2 * letter, pills[0].height
+    beside = sum(pill.width + gap for pill in pills) - gap <= room
+    rows = [pills] if beside else [[pill] for pill in pills]
+    wide = max(sum(pill.width + gap for pill in row) - gap for row in rows)
+    stack = Image.new("RGB", (wide, len(rows) * (high + letter) - letter), BACKGROUND)
+    boxes = []
+    for number, row in enumerate(rows):
+        left, top = (wide - sum(pill.width + gap for pill in row) + gap) // 2, number * (high + letter)
+        for one in row:
+            stack.paste(one, (left, top))
+            boxes.append(
+                (
+                    left - wide // 2,
+                    stack.height // 2 - top - high,
+                    left - wide // 2 + one.width,
+                    stack.height // 2 - top,
+                )
+            )
+            left += one.width + gap
+    return [stack], boxes
+
+
+def _items(
+    page: PageContent,
+    language: str,
+    room: tuple[int, int],
+    column: int,
+    letter: int,
+    look: Callable[[Scene], Scene],
+) -> list[Item]:
+    items: list[Item] = [*blocks(replace(page, after=""), letter)]
+    if page.progress is not None:
+        items.append(PagePicture(progress_bar(page.progress, round(column * 0.6), letter), letter))
+    after = _paragraphs(page.after, letter)
+    worked = after[: next((number for number, block in enumerate(after) if block.weight == "semibold"), len(after))]
+    above = TextBlock(
+        heading(page.example, language), round(letter * 1.15), weight="semibold", after=round(letter * 0.4)
+    )
+
+    def height(some: Sequence[Item]) -> int:
+        return sum(_height(item, column) for item in some) + letter
+
+    # All on one sheet if displays are still large enough then; else the example and what is below
+    # it have a sheet of their own, or it alone.
+    drawn, alone = None, False
+    well_seen = _WELL_SEEN_FINE if fine(page.example) else _WELL_SEEN
+    together: tuple[Sequence[Item], ...] = ([*items, above, *after], [above, *after], [above, *worked], [above])
+    tries = [*((beside, well_seen) for beside in together), *((beside, _SEEN) for beside in together[2:])]
+    for number, (beside, smallest) in enumerate(tries):
+        if page.example and drawn is None:
+            strip, alone = Strip.within(page.example, (room[0], room[1] - height(beside)), letter, smallest), number > 0
+            drawn = None if strip is None else strip.draw(page.example, language, look)
+    if drawn is not None:
+        items += [replace(above, anew=alone and bool(items)), PagePicture(drawn, round(letter * 0.6))]
+    return [*items, *after]
+
+
+def _composed(items: Sequence[Item], column: int) -> Image.Image:
+    """Text and pictures below one another, as one picture of even width and height."""
+    align = "left" if sum(len(item.text) for item in items if isinstance(item, TextBlock)) > 220 else "centre"
+    parts: list[tuple[Image.Image, int, bool]] = []
+    for is_text, run in groupby(items, lambda item: isinstance(item, TextBlock)):
+        if is_text:
+            texts = tuple(item for item in run if isinstance(item, TextBlock))
+            parts.append((set_text(texts, column, align), texts[-1].after, True))
+        else:
+            parts += [(item.image, item.after, False) for item in run if isinstance(item, PagePicture)]
+    widest = max((image.width for image, _, _ in parts), default=2)
+    height = sum(image.height + after for image, after, _ in parts) - (parts[-1][1] if parts else 0)
+    sheet = Image.new("RGB", (widest + widest % 2, max(2, height + height % 2)), BACKGROUND)
+    margin = (widest - max((image.width for image, _, is_text in parts if is_text), default=0)) // 2
+    top = 0
+    for image, after, is_text in parts:
+        left = (widest - image.width) // 2
+        if align == "left":
+            left = margin if is_text else min(margin, left)
+        sheet.paste(image, (left, top))
+        top += image.height + after
+    return sheet
+
+
+# -- showing them ----------------------------------------------------------------------------------
 
 
 def show(

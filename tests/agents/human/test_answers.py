@@ -10,7 +10,7 @@ import pytest
 from spanlab.agents.human.display.frames import FrameGrid
 from spanlab.agents.human.display.lettering import TextBlock, balanced, set_text
 from spanlab.agents.human.input.answering import AnswerSheet, Press, hit
-from spanlab.agents.human.pages.sheets import blocks, paginate
+from spanlab.agents.human.pages.between_trials import blocks, paginate
 from spanlab.agents.window import PageContent
 from spanlab.paradigms import Ask
 from spanlab.paradigms.responses import Cells, Choice

@@ -18,8 +18,8 @@ from session_tools import AtTheWindow, take
 
 from spanlab.agents.human import WindowOptions
 from spanlab.agents.human.display.colours import ACCENT, ACCENT_STRONG, MUTED, ON_ACCENT, TEXT
+from spanlab.agents.human.pages.between_trials import blocks, lay_out, page_letter
 from spanlab.agents.human.pages.pictured import Strip, _captions, fine
-from spanlab.agents.human.pages.sheets import blocks, lay_out, page_letter
 from spanlab.agents.human.participant import Participant
 from spanlab.agents.window import Option, PageContent
 from spanlab.core.errors import SpanLabError

@@ -27,7 +27,7 @@ from spanlab.agents import Abandoned, PageContent
 from spanlab.agents.base import TrialContext
 from spanlab.agents.human import SimulatedParticipant, virtual_screen
 from spanlab.agents.human.input.xtest import InputEvent, XTestInput
-from spanlab.agents.human.pages.sheets import lay_out
+from spanlab.agents.human.pages.between_trials import lay_out
 from spanlab.agents.interruptions import TrialCut
 from spanlab.agents.window import Option
 from spanlab.core.errors import SpanLabError

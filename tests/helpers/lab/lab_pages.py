@@ -10,7 +10,7 @@ import numpy as np
 
 from spanlab.agents.base import Response
 from spanlab.agents.human.display.colours import BACKGROUND
-from spanlab.agents.human.pages.sheets import lay_out
+from spanlab.agents.human.pages.between_trials import lay_out
 from spanlab.agents.window import PageContent
 from spanlab.paradigms import Percept, load_paradigm
 
