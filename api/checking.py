@@ -56,11 +56,8 @@ def check(
     found = Result()
     for file in paths(files):
         try:
-            report = (
-                check_study(file, details)
-                if is_study(file)
-                else _paradigm_checked(file if os.path.exists(file) else str(file), details)
-            )
+            source = file if os.path.exists(file) else str(file)
+            report = check_study(file, details) if is_study(file) else _paradigm_checked(source, details)
         except SpanLabError as error:
             found.wrong.append(str(error))
         else:

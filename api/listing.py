@@ -226,11 +226,8 @@ def _providers() -> Result:
     rows = []
     for name, provider in known().items():
         endpoint = Endpoint(provider.base_url, provider.key_variable, name)
-        key = (
-            "none needed"
-            if provider.key_variable is None
-            else f"{provider.key_variable} ({'set' if endpoint.has_key else 'not set'})"
-        )
+        there = "set" if endpoint.has_key else "not set"
+        key = "none needed" if provider.key_variable is None else f"{provider.key_variable} ({there})"
         limits = ", ".join(
             f"{value:,} {limit.replace('_', ' ')}"
             for limit, value in provider.limits.model_dump(exclude_none=True).items()

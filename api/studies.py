@@ -567,7 +567,8 @@ def _now(monitor: Monitor, name: str, data: Path, everything: bool) -> Result:
     now = time.time()
     seen = monitor.look(now)
     table = table_of(seen, now, everything)
-    older = f"; {table.left_out} older {'row' if table.left_out == 1 else 'rows'} with --all" if table.left_out else ""
+    rows = "row" if table.left_out == 1 else "rows"
+    older = f"; {table.left_out} older {rows} with --all" if table.left_out else ""
     if not table.rows:
         which = "is" if everything else "recorded anything in the last 24 hours"
         return Result([f"no session of {name} {which} in {data / name}{older}"])

@@ -141,15 +141,9 @@ def _message(message: SentMessage) -> list[str]:
     for number, part in enumerate(message.parts):
         lines += [""] * bool(number)
         if isinstance(part, SentPicture):
-            same = (
-                ""
-                if part.same
-                else "; it cannot be redrawn as it was"
-                if part.file
-                else "; what it showed is not known"
-            )
+            lost = "; it cannot be redrawn as it was" if part.file else "; what it showed is not known"
             lines.append(
-                f"  [a picture of {part.size_px} x {part.size_px} pixels{same}; in words:"
+                f"  [a picture of {part.size_px} x {part.size_px} pixels{'' if part.same else lost}; in words:"
                 f" {' / '.join(part.words.splitlines())}]"
             )
         else:

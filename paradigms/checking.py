@@ -287,8 +287,9 @@ def _holds(values: Any, key: str) -> bool:
 def _paths_to(value: Any, path: YamlPath, matches: Callable[[str, Any], bool]) -> Iterator[YamlPath]:
     """The paths below ``path`` whose last key (with what stands there) is wanted, as they come in
     the file."""
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, below in inner:
+    if not isinstance(value, dict | list):
+        return
+    for key, below in value.items() if isinstance(value, dict) else enumerate(value):
         if isinstance(key, str) and matches(key, below):
             yield (*path, key)
         yield from _paths_to(below, (*path, key), matches)

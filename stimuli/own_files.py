@@ -184,7 +184,8 @@ def content_of(sha256: str, name: str = "", noun: str = "image") -> bytes:
             continue
         if hashlib.sha256(content).hexdigest() == sha256:
             return content
-    which = f"the {noun} {name}" if name else f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+    article = "an" if noun[0] in "aeiou" else "a"
+    which = f"the {noun} {name}" if name else f"{article} {noun}"
     changed = [str(path) for path in places if path.exists()]
     if changed:
         raise SpanLabError(

@@ -17,6 +17,7 @@ from ...core.errors import MAX_PROBLEMS, ParadigmError, Problem
 from ...core.json_values import LimitError
 from ...core.registry import Component, Registry, nearest
 from ...stimuli.own_files import Files
+from ..trial import Prompt
 from .diagnostics import in_order, listed, sentences, show
 from .expressions import BRACED, Environment, ExpressionError, Template, spend
 from .yaml_source import Document, YamlPath
@@ -192,15 +193,16 @@ class QuestionText:
             )
         return cls(reader, reader.template(texts, path, variables, gaps), path, counts)
 
-    def fill(self, env: Environment) -> tuple[tuple[str, str], ...]:
-        """The texts for one step of a trial, by language.
+    def prompt(self, env: Environment) -> Prompt:
+        """The texts for one step of a trial.
 
         Raises
         ------
         ParadigmError
             when an expression fails, or gives no number or word.
         """
-        return self._filled(env) if self._constant is None else self._constant
+        texts = self._filled(env) if self._constant is None else self._constant
+        return Prompt(texts, env.get("number") if self.counts else None)
 
     def _filled(self, env: Environment) -> tuple[tuple[str, str], ...]:
         texts = self._reader.fill(self._texts, self._path, env)

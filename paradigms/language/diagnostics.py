@@ -133,8 +133,7 @@ def _real_path(location: Iterable[int | str], data: Any) -> YamlPath:
     keys of the file."""
     path: YamlPath = ()
     for key in location:
-        keys = range(len(data)) if isinstance(data, (list, tuple)) else data if isinstance(data, dict) else ()
-        if key in keys:
+        if (key in data) if isinstance(data, dict) else (isinstance(data, list | tuple) and key in range(len(data))):
             path, data = (*path, key), data[key]  # type: ignore[index]
     return path
 

@@ -550,7 +550,7 @@ def _wrong_number(name: str, count: int) -> str:
         most = math.inf if parameter.kind is parameter.VAR_POSITIONAL else most + 1
     if least <= count <= most:
         return ""
-    takes = f"{least}" if least == most else f"at least {least}" if most == math.inf else f"{least} to {most}"
+    takes = f"at least {least}" if most == math.inf else " to ".join(dict.fromkeys((f"{least}", f"{most}")))
     return f"{name} takes {takes} value{'' if takes == '1' else 's'}; found {count}"
 
 

@@ -20,7 +20,7 @@ from ...core.registry import as_tuple, nearest
 from ...stimuli import STIMULI, Stimulus
 from ...stimuli.kinds.files import ShownSound
 from ..responses import RESPONSES, ResponseKind
-from ..trial import Ask, Display, Percept, Prompt, Reason, Step, Truth, Verdict
+from ..trial import Ask, Display, Percept, Reason, Step, Truth, Verdict
 from .component_spec import COUNTERS, ComponentSpec, QuestionText, Reader, read_component
 from .diagnostics import show
 from .expressions import FUNCTIONS, LITERALS, Environment, Template, is_expression, is_name
@@ -270,7 +270,7 @@ class AskSpec:
     def reason(self, env: Environment) -> Reason:
         """Return the reason why the answer is right, for a worked example; empty where the file
         gives none."""
-        text = None if self.why is None else Prompt(self.why.fill(env), env.get("number") if self.why.counts else None)
+        text = None if self.why is None else self.why.prompt(env)
         frames = [] if self.frames is None else self.reader.fill(self.frames, (*self.path, "frames"), env)
         if not isinstance(frames, list) or not all(
             isinstance(area, list) and len(area) == 4 and all(map(is_number, area)) for area in frames
@@ -303,11 +303,7 @@ class AskSpec:
             window_ms=None if window is None else float(window),
             no_answer_means=silence,
             classes=self._classes(value.get("classes")),
-            prompt=(
-                None
-                if self.prompt is None
-                else Prompt(self.prompt.fill(env), env.get("number") if self.prompt.counts else None)
-            ),
+            prompt=None if self.prompt is None else self.prompt.prompt(env),
             scored=self.counted,
             **cast(dict[str, Any], self.settings),
         )

@@ -56,12 +56,9 @@ class WorkedQuestion:
         if surface.dial is not None or (isinstance(self.answer, int) and at_a_place):
             return ""
         if isinstance(self.answer, tuple):
-            ordered = surface.ordered
-            return (
-                "\u00a0".join("?" if value is None else self.kind.label(value) for value in self.answer)
-                if ordered is not None and ordered.labels
-                else ""
-            )
+            if surface.ordered is None or not surface.ordered.labels:
+                return ""
+            return "\u00a0".join("?" if value is None else self.kind.label(value) for value in self.answer)
         label = self.kind.label(self.answer)
         key = next((key_label(key, language) for key, value in surface.keys if value == self.answer), label)
         return label if at_a_place or isinstance(self.answer, int) or key == label else f"{label} ({key})"

@@ -250,15 +250,11 @@ class ResponseKind(Component):
         if surface.several:
             return ""
         each_has_a_key = {region.value for region in surface.regions} <= {value for _, value in surface.keys}
-        pressed = (
-            "dial"
-            if surface.dial is not None
-            else "keys"
-            if not surface.regions
-            else "presses"
-            if each_has_a_key
-            else "clicks"
-        )
+        pressed = "presses" if each_has_a_key else "clicks"
+        if not surface.regions:
+            pressed = "keys"
+        if surface.dial is not None:
+            pressed = "dial"
         return sentence("legend.last" if counts == "last" else f"legend.first_{pressed}", language)
 
     def surface(self) -> Surface:

@@ -295,12 +295,8 @@ class Choice(ResponseKind):
                 " Positions are numbered row by row, starting at the top left." if self.layout else ""
             )
         if self._seen:
-            last = len(self._places)
-            number = (
-                [sentence("legend.or_keypad" if self.layout == "3x3" else "legend.or_place", language, last=last)]
-                if last <= 9
-                else []
-            )
+            last, name = len(self._places), "or_keypad" if self.layout == "3x3" else "or_place"
+            number = [sentence(f"legend.{name}", language, last=last)] if last <= 9 else []
             return " ".join([sentence("legend.click_word", language), *number])
         parts = [sentence("legend.click", language)] if self.layout is not None else []
         keys = self._main_keys()

@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from typing_extensions import override
 
 from ...core.locale import sentence
+from ...core.registry import as_tuples
 from ...stimuli.kinds.lettering import drawable
 from .base import RESPONSES, Answer, ItemScore, ResponseKind, Scale, Surface
 from .keys import AnswerKeys
@@ -71,11 +72,7 @@ def _pairs(value: Any) -> Any:
             (int(number) if isinstance(number, str) and number.isdecimal() else number, text)
             for number, text in value.items()
         )
-    return (
-        tuple(tuple(pair) if isinstance(pair, list) else pair for pair in value)
-        if isinstance(value, (list, tuple))
-        else value
-    )
+    return as_tuples(value)
 
 
 @RESPONSES.register

@@ -166,7 +166,7 @@ class SerialOrder(ResponseKind):
     # -- in words ----------------------------------------------------------------------------------
 
     def question(self) -> str:
-        many = "the items" if self.free else "1 item" if self.take == 1 else f"{self.take} items"
+        many = "the items" if self.free else f"{self.take} item{'s' * (self.take != 1)}"
         return f"Answer with {many} in the order that is asked for, separated by spaces: {self._each()}."
 
     def _each(self) -> str:
@@ -210,9 +210,7 @@ class SerialOrder(ResponseKind):
         """Read symbols or numbers in order; None unless there are as many as there have to be, and
         the reply gives no other sequence."""
         numbers = read_symbols(text, self.labels, BLANK if self.unknown else "", None if self.free else self.take)
-        answer = (
-            None if numbers is None else tuple(None if number is None else self.values[number] for number in numbers)
-        )
+        answer = tuple(None if number is None else self.values[number] for number in numbers or ())
         return answer if self.allows(answer) else None
 
     def write(self, answer: Answer) -> str:

@@ -133,7 +133,9 @@ class TypedText(_Typed):
 
     @property
     def _sort(self) -> str:
-        return "number" if self.characters == "digits" and not self.more else "text" if " " in self.more else "word"
+        if self.characters == "digits" and not self.more:
+            return "number"
+        return "text" if " " in self.more else "word"
 
     def question(self) -> str:
         unknown = f" Write {UNKNOWN} if you do not know." if self.unknown else ""

@@ -4,11 +4,11 @@ from which an answer is chosen; squares at places of an invisible grid."""
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from ...core.registry import Ints, as_tuple
+from ...core.registry import Ints, as_tuple, as_tuples
 from ..directions import STEPS, Direction, direction_words
 from ..render.fast.tiling import Family, Tiling
 from ..scene import BACKGROUND, CANVAS, COLOURS, Arrow, Colour, Line, Primitive, Rectangle
@@ -156,14 +156,6 @@ _NINE = "Nine positions in three rows of three, numbered 1 to 9 row by row from 
 _EIGHT = "Eight positions in rows of three, three and two, numbered 1 to 8 row by row from the top left."
 
 
-def _patterns(value: Any) -> Any:
-    return (
-        tuple(tuple(cell) if isinstance(cell, list) else cell for cell in value)
-        if isinstance(value, (list, tuple))
-        else value
-    )
-
-
 def eight_corners() -> tuple[tuple[int, int], ...]:
     """Top left corners of eight places in rows of three, three and two."""
     return tuple((32 * (place % 3) + (3 if place < 6 else 19), 32 * (place // 3) + 3) for place in range(8))
@@ -205,7 +197,7 @@ class PatternArray(Tiled):
     name: ClassVar[str] = "pattern_array"
 
     grid: Annotated[int, Field(ge=2, le=8)] = Field(6, description="rows and columns of each pattern")
-    cells: Annotated[tuple[Ints | None, ...], BeforeValidator(_patterns)] = Field(
+    cells: Annotated[tuple[Ints | None, ...], BeforeValidator(as_tuples)] = Field(
         description="nine (or eight) patterns by position, each a list of filled cells, or null for an empty place"
     )
     colour: FillColour = Field("green", description="colour of filled cells")

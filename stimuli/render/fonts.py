@@ -108,7 +108,7 @@ def wrap(text: str, size: float, room: float, weight: Weight = "regular") -> lis
         line = ""
         for spaced in _SPACES.split(paragraph.strip()):
             for number, word in enumerate(_pieces(spaced)):
-                longer = f"{line}{'' if number else ' '}{word}" if line else word
+                longer = f"{line}{'' if number or not line else ' '}{word}"
                 if line and width(longer, size, weight) > room:
                     lines.append(line)
                     line = word

@@ -166,7 +166,9 @@ def render(scene: Scene, scale: int = 1) -> np.ndarray:
 def picture(scene: Scene, size_px: int) -> Pillow.Image:
     """Draw a scene as shapes, ``size_px`` wide and high, smooth at any size."""
     straight = size_px % CANVAS == 0 and all(_is_straight(primitive) for primitive in scene.primitives)
-    oversampling = 1 if straight else 4 if size_px <= 1200 else 2
+    oversampling = 4 if size_px <= 1200 else 2
+    if straight:
+        oversampling = 1
     side = size_px * oversampling
     image = Pillow.new("RGB", (side, side), scene.background)
     pen = _Pen(image, side / CANVAS)
