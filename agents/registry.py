@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from inspect import isabstract
 from typing import Any
@@ -26,6 +26,7 @@ from ..core.agent_kinds import (
 )
 from ..core.errors import SpanLabError
 from ..core.registry import Registry, nearest
+from ..paradigms import NetworkView
 from .base import Agent, AgentOptions
 
 #: names of chat models that are known everywhere
@@ -126,7 +127,8 @@ def make_agent(
     spec: str,
     seed: int = 0,
     window: Mapping[str, Any] | None = None,
-    tasks: frozenset[str] = frozenset(),
+    tasks: Callable[[], frozenset[str]] = frozenset,
+    views: Callable[[], Sequence[NetworkView]] | None = None,
     recorded: Mapping[str, Any] | None = None,
     **values: Any,
 ) -> Agent:
@@ -136,7 +138,10 @@ def make_agent(
     Parameters
     ----------
     spec : KIND or KIND:DETAIL
-    seed, window, tasks : see :class:`.AgentOptions`
+    seed, window : see :class:`.AgentOptions`
+    tasks : gives what the trials ask of a network
+    views : gives what a network sees of the trials, where the user has named the agent, on the command line or in
+        Python: only then is code of theirs run (``torch:FILE.py:build``)
     recorded : content of ``session.json``, when the agent goes on with that session
     values : of the options that the kind takes (:meth:`.Agent.options`)
 
@@ -152,6 +157,11 @@ def make_agent(
             f"'{spec}' is known only by its published answers: import them with spanlab import nback-results, and"
             " replay them with --agent recorded:SESSION"
         )
+    if name == "torch" and views is not None:
+        from .network.modules import torch_agent
+
+        check_options(spec, values)
+        return torch_agent(spec, views())
     if name == "torch":
         raise SpanLabError(
             f"{spec} runs code of yours, so it is taken only where you name it yourself: spanlab replay PARADIGM"
@@ -165,7 +175,8 @@ def make_agent(
             hint = f"; for a chat model give --agent chat:{spec}"
         raise SpanLabError(f"unknown agent '{spec}'{hint}")
     check_options(spec, values)
-    options = AgentOptions(seed, window or {}, tasks, {name: value for name, value in values.items() if value})
+    trained = tasks() if name == NETWORK.name else frozenset[str]()
+    options = AgentOptions(seed, window or {}, trained, {name: value for name, value in values.items() if value})
     agent = cls.from_name(detail, options) if recorded is None else cls.from_record(detail, options, recorded)
     if not isinstance(agent, Agent):
         raise SpanLabError(

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from ..agents.base import Agent
     from ..sessions.evaluations.evaluation_set import SetProgress
-    from ..sessions.request import ChosenTrials
+    from ..sessions.plan import ChosenTrials
     from ..sessions.run import Prepared
     from ..sessions.session import Session as OpenSession
 
@@ -324,7 +324,7 @@ def replay(
     if status:
         raise SpanLabError("is for set files: give --set-file FILE", option="status")
     from ..agents.registry import options_of
-    from ..sessions.request import choose_trials
+    from ..sessions.plan import choose_trials
     from ..sessions.run import make_machine, prepare, replay_sessions, spread_sessions
 
     takers: list[Taker] = [*agent] if isinstance(agent, list | tuple) else [cast("Taker", agent)]

@@ -319,9 +319,10 @@ def resume(
     >>> spanlab.resume(result.folder) == result
     True
     """
-    from ..sessions import complete, reopen
+    from ..sessions import reopen
     from ..sessions.record.reader import has_failed
     from ..sessions.run import agent_again, carry_out, make_machine
+    from ..sessions.session import complete
 
     folder = place = Path(session)
     if skip or repeat:
@@ -375,8 +376,8 @@ def _only_unfinished(folder: Path) -> Path:
     SpanLabError
         where several are unfinished, with the command for each.
     """
-    from ..sessions import complete
     from ..sessions.record.reader import find_sessions, has_failed
+    from ..sessions.session import complete
 
     try:
         inside = find_sessions([folder])

@@ -90,8 +90,8 @@ def read_responses(data: str | Path | Iterable[str | Path], columns: Sequence[st
     >>> set(result.responses["answer"].map(type))
     {<class 'int'>}
     """
-    from ..sessions.record.reader import COLUMNS
-    from ..sessions.record.reader import read_responses as read_table
+    from ..sessions.record.table import COLUMNS
+    from ..sessions.record.table import read_responses as read_table
 
     table = read_table(data, columns)
     types = {column.name: column.type for column in COLUMNS}

@@ -31,7 +31,7 @@ from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, RequestLimits
 from spanlab.paradigms import Paradigm, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request, Runner, begin
-from spanlab.sessions.record.session_files import read_transcript
+from spanlab.sessions.record.reader import read_transcript
 
 STUB = Path(__file__).resolve().parent.parent / "tests" / "helpers" / "chat" / "chat_stub.py"
 QUESTIONS = 24

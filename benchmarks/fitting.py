@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "helpe
 
 from fitting_designs import design
 
-from spanlab.core import open_pool
+from spanlab.core.worker_pool import open_pool
 from spanlab.extensions.fitting.comparing import fit_job
 from spanlab.extensions.fitting.likelihood import Space
 from spanlab.extensions.fitting.models import models_named

@@ -24,7 +24,8 @@ from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request, Runner, begin
 from spanlab.sessions.record import writer as recorder
 from spanlab.sessions.record.events import Event
-from spanlab.sessions.record.reader import read_events, read_table, write_responses
+from spanlab.sessions.record.reader import read_events
+from spanlab.sessions.record.table import read_table, write_responses
 
 TRIALS = {"sfr": 300, "vsr": 300}
 

@@ -22,7 +22,7 @@ from spanlab.analysis.data.sessions import SessionFacts
 from spanlab.analysis.data.style import name_agents
 from spanlab.analysis.stats.mixed_contrasts import contrasts
 from spanlab.analysis.stats.mixed_model import mixed_model
-from spanlab.sessions.record.reader import COLUMNS
+from spanlab.sessions.record.table import COLUMNS
 
 REPEATS, TRIALS, SD_TRIAL, SD_OWN, GAP = 2, 60, 0.8, 0.4, 0.6
 AGENTS = ("chat:a", "chat:b")

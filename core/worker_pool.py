@@ -55,7 +55,6 @@ class WorkerPool(Protocol):
         SpanLabError
             what a job raises; no further one begins then.
         """
-        ...
 
 
 class SerialPool:

@@ -21,7 +21,7 @@ from ..analysis.data.recipe import Recipe, written
 from ..core.atomic_files import whole_file
 from ..core.errors import SpanLabError
 from ..core.table_cells import harmless
-from ..sessions.record.columns import FURTHER
+from ..sessions.record.table import FURTHER
 from .format import Flag, Format, Options, Place, Report, Side, counted
 from .recipes import read_recipe
 

@@ -21,7 +21,7 @@ from ..core.errors import MAX_PROBLEMS, Problem, SpanLabError
 from ..paradigms.compile import drawn_names, drawn_values, resolve_levels
 from ..paradigms.paradigm import Generator, Paradigm
 from ..paradigms.trials_file import GivenTrial, given_trial, write_trials
-from ..sessions.request import plan_trials
+from ..sessions.plan import plan_trials
 from .format import LIBRARY, Format, Levels, OfGenerator, Options, Report, Side, SkipMalformed, counted
 
 

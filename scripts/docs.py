@@ -39,7 +39,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def columns() -> str:
-    from spanlab.sessions.record.reader import COLUMNS
+    from spanlab.sessions.record.table import COLUMNS
 
     rows = [
         (

@@ -20,8 +20,8 @@ from ..core.locale import languages
 from ..paradigms import Generator, load_paradigm
 from ..paradigms.identity import MAX_MASTER_SEED, digest
 from .key_mapping import KeySetting, key_request
+from .plan import ChosenTrials, plan_trials
 from .record.reader import sessions_below
-from .request import ChosenTrials, plan_trials
 from .run import begin, session_stem
 from .session import Session
 from .triggers import trigger_request

@@ -15,10 +15,9 @@ from ..agents.recorded import Recorded
 from ..core.errors import SpanLabError
 from ..core.registry import as_tuple
 from ..paradigms import Percept, Step, Trial, compile_trial
-from .agent_checks import check_episode
 from .record.events import AskedStep, Event, ShownStep, TrialStart
 from .record.reader import finished_trials, is_practice, read_events, trial_key
-from .run_trial import Cues, run_trial
+from .run_trial import Cues, check_episode, run_trial
 from .session import Session, same_trials
 from .trial_log import Judged, TrialLog
 

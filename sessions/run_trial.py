@@ -2,16 +2,51 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 
 from typing_extensions import override
 
-from ..agents.base import Episode
+from ..agents.base import Agent, Episode
 from ..agents.interruptions import TrialCut
 from ..agents.window import WindowAgent, WindowEpisode
 from ..core.errors import SpanLabError
 from ..paradigms import Step
-from .trial_log import Judged, TrialLog, each_asks, last_verdict
+from .session import FAULT, found
+from .trial_log import Judged, TrialLog, last_verdict
+
+
+def check_episode(agent: Agent, episode: object) -> Episode:
+    """Check that an agent has begun a trial correctly.
+
+    Raises
+    ------
+    SpanLabError
+        with what it gave, and what was expected.
+    """
+    expected = WindowEpisode if isinstance(agent, WindowAgent) else Episode
+    if not isinstance(episode, expected):
+        raise SpanLabError(
+            f"{agent.name} began a trial with {found(episode)}; expected {_article(expected.__name__)} from start():"
+            f" {FAULT}"
+        )
+    if agent.kind.oracle and len(inspect.signature(episode.step).parameters) < 2:
+        raise SpanLabError(
+            f"{agent.name} is of the kind '{agent.kind.name}', which is an oracle, and {type(episode).__name__}.step"
+            f" takes no truth; expected async def step(self, percept, truth=None): {FAULT}"
+        )
+    return episode
+
+
+def _article(word: str) -> str:
+    return f"{'an' if word[:1] in 'AEIOU' else 'a'} {word}"
+
+
+def each_asks(steps: Sequence[Step]) -> bool:
+    """Return whether a trial is a block of questions, one with each item, as in N-back: then there
+    is nothing that would have to be finished first."""
+    asks = [step.percept.ask is not None for step in steps if step.percept.model_step and step.feedback is None]
+    return len(asks) > 1 and all(asks)
 
 
 class Cues:

@@ -14,18 +14,16 @@ from ..core.atomic_files import only_writer
 from ..core.errors import SpanLabError
 from ..core.event_loop import run_to_end
 from ..paradigms import PlannedTrial
-from .agent_checks import changed_settings
 from .plan import apart_for
 from .record.events import Event, Resumed, SessionStart
-from .record.reader import NO_TRIAL, SessionState, read_events, staircase_of, trials_left, write_responses
-from .record.session_files import read_transcript
+from .record.reader import NO_TRIAL, SessionState, read_events, read_transcript, staircase_of, trials_left
 from .record.staircase import Staircase
+from .record.table import write_responses
 from .record.writer import Recorder, TrialJournal
-from .session import Session, questions_of, utc_now
+from .session import Session, changed_settings, questions_of, utc_now
 from .strategies.batches import in_batches
 from .strategies.concurrently import concurrently, interruptible, practise_and_recall
-from .strategies.one_by_one import After, TrialSource, TrialTaker, at_levels, note_apparatus, one_by_one
-from .trial_log import SessionLog
+from .strategies.one_by_one import After, SessionLog, TrialSource, TrialTaker, at_levels, note_apparatus, one_by_one
 
 #: called after every finished trial with (trials done, trials in all)
 Progress = Callable[[int, int], None]

@@ -6,16 +6,18 @@ they were."""
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ..agents.base import Agent, Sentences, TrialContext
 from ..core.agent_kinds import kind_named
 from ..core.atomic_files import only_writer, write_json, write_whole
 from ..core.errors import SpanLabError
+from ..core.json_values import as_object
 from ..core.locale import texts_for_people
 from ..paradigms import (
     STANDARD_KEYS,
@@ -27,6 +29,7 @@ from ..paradigms import (
     paradigm_from_data,
     plan_practice,
 )
+from ..paradigms.identity import canonical, digest
 from ..paradigms.language.component_spec import filled
 from ..paradigms.language.own_files import KINDS, own_hash
 from ..paradigms.language.schema import SessionDesign
@@ -34,16 +37,9 @@ from ..paradigms.language.yaml_source import in_library
 from ..paradigms.practice_levels import LevelsInUse, levels_in_use
 from ..paradigms.triggers import Triggers, read_triggers
 from ..stimuli.own_files import content_of, remember, suffix_of
-from .record.reader import (
-    read_events,
-    read_session,
-    tables_are_there,
-    trial_key,
-    trials_left,
-    trials_taken,
-    write_responses,
-)
+from .record.reader import read_events, read_session, trial_key, trials_left, trials_taken
 from .record.session_info import OF_SOME_TRIALS
+from .record.table import tables_are_there, write_responses
 
 #: the entry of ``session.json`` on the sentences beside those of the paradigm: those of pages and legends, and those
 #: about a machine's questions, with which a session goes on
@@ -374,3 +370,99 @@ def use_copies(folder: Path, paradigm: Paradigm, needed: bool = False) -> None:
             remember(facts.sha256, copy)
         if needed:
             content_of(facts.sha256, name, facts.noun)
+
+
+FAULT = "this is a fault of the agent"
+
+
+def for_record(what: str, agent: Agent, content: object) -> dict[str, Any]:
+    """A value from an agent as it goes into ``session.json``.
+
+    Parameters
+    ----------
+    what : how a message calls it, such as ``settings``
+
+    Raises
+    ------
+    SpanLabError
+        when it is not a mapping that is fit for JSON.
+    """
+    if not isinstance(content, Mapping):
+        raise SpanLabError(f"{what} of {agent.name}: {found(content)}; expected a mapping: {FAULT}")
+    try:
+        json.dumps(content, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise SpanLabError(f"{what} of {agent.name} cannot be recorded ({error}): {FAULT}") from None
+    return dict(cast("Mapping[str, Any]", content))
+
+
+def found(value: object) -> str:
+    """A value and its type, in a message."""
+    if value is None:
+        return "None"
+    text = repr(value)
+    return (
+        f"{text if len(text) <= 60 else text[:57] + '...'}"
+        f" ({type(value).__module__.replace('builtins', '')}.{type(value).__name__})".replace("(.", "(")
+    )
+
+
+def settings_of(agent: Agent) -> dict[str, Any]:
+    """The settings that shaped an agent's answers."""
+    return for_record("the settings", agent, agent.settings())
+
+
+def settings_hash(agent: Agent) -> str:
+    """The hash of everything that shaped an agent's answers."""
+    return digest([agent.kind.name, agent.name, settings_of(agent)])
+
+
+def changed_settings(agent: Agent, info: Mapping[str, Any], where: object) -> dict[str, list[Any]]:
+    """Return the changes since a session began in settings that may change, with old and new
+    values.
+
+    Parameters
+    ----------
+    info : content of ``session.json``
+    where : the session's folder, for a message
+
+    Raises
+    ------
+    SpanLabError
+        when the agent is another one, or has settings that somebody chose otherwise.
+    """
+    settings = settings_of(agent)
+    if settings_hash(agent) == info["agent_settings_hash"]:
+        return {}
+    may_change, then = agent.may_change(), as_object(info.get("agent_settings"))
+    if (agent.kind.name, agent.name) != (info["agent_kind"], info["agent"]):
+        raise SpanLabError(
+            f"{where} was begun by {info['agent']} with other settings, so it cannot be resumed with {agent.name}:"
+            " begin a new one"
+        )
+    changed: dict[str, list[Any]] = {}
+    other: list[str] = []
+    for name in {**then, **settings}:
+        if name in then and name in settings and _same(then[name], settings[name]):
+            continue
+        if name in may_change:
+            changed[name] = [then.get(name), settings.get(name)]
+        else:
+            other.append(f"{name} was {_short(then.get(name))} and is {_short(settings.get(name))}")
+    if other:
+        raise SpanLabError(
+            f"{where} was begun with other settings, so it cannot be resumed with these ({'; '.join(other)}): give the"
+            " settings it began with, or begin a new session"
+        )
+    return changed
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Return whether two settings are equal, also when one of them was in a record."""
+    return canonical(one) == canonical(other)
+
+
+def _short(value: Any) -> str:
+    """A setting in a message."""
+    text = "not set" if value is None else str(value)
+    return text if len(text) <= 60 else text[:57] + "..."

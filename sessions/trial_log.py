@@ -1,25 +1,85 @@
-"""The log of a session's trials: for each step what was shown, what was answered, and its score."""
+"""The log of a trial: for each step what was shown, what was answered, once that is checked, and its score."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, cast
+from typing import Any, cast, get_args
 
-from ..agents.base import Episode, Response
+from ..agents.base import Episode, Outcome, Response
 from ..agents.recorded import RecordedEpisode
 from ..agents.window import WindowEpisode
-from ..paradigms import Ask, ItemScore, Percept, PlannedTrial, Step, Trial, Truth, Verdict
+from ..core.errors import SpanLabError
+from ..paradigms import Ask, ItemScore, Percept, ResponseKind, Step, Truth, Verdict
 from ..paradigms.score_check import checked_scores
-from .agent_checks import check_response
 from .record.events import AskedStep, Event, Feedback, Notes, Score, ShownDisplay, ShownStep, TrialCutOff
 from .record.marking import fields_of
-from .record.reader import ResponseTable, SessionState, response_rows, response_table, trial_key
+from .session import FAULT, found
+
+#: what only some kinds of responses have
+_NOT_OF_ALL_KINDS = frozenset(field.name for field in fields_of(Score) if not field.required)
+
 
 #: takes an event of the record
 WriteEvent = Callable[[Event], None]
-#: what only some kinds of responses have
-_NOT_OF_ALL_KINDS = frozenset(field.name for field in fields_of(Score) if not field.required)
+
+
+def check_response(percept: Percept, response: object, number: int, reported: bool = False) -> Response | None:
+    """Check that an agent returned an answer where a step has a question, and nothing elsewhere.
+
+    Parameters
+    ----------
+    number : of the step in its trial, from 1
+    reported : whether a reaction time is one of a person, which is recorded as it was reported,
+        even if it cannot be true
+
+    Raises
+    ------
+    SpanLabError
+        with what it gave, and what was expected.
+    """
+    if response is not None and not isinstance(response, Response):
+        such = f", such as Response({response!r})," if isinstance(response, str | int | tuple) else ","
+        description = found(cast("object", response))
+        raise SpanLabError(
+            f"the agent gave {description} in step {number}; expected a Response{such} or None where nothing is asked:"
+            f" {FAULT}"
+        )
+    if (response is None) != (percept.ask is None):
+        raise SpanLabError(
+            f"the agent {'did not answer' if response is None else 'answered unasked'} in step {number}; {FAULT}"
+        )
+    if response is None:
+        return None
+    if response.outcome not in get_args(Outcome):
+        raise SpanLabError(
+            f"the agent gave the outcome {found(response.outcome)} in step {number}; there are"
+            f" {', '.join(get_args(Outcome))}: {FAULT}"
+        )
+    notes, rt_ms = cast("object", response.notes), cast("object", response.rt_ms)
+    if not isinstance(notes, Mapping) or not (rt_ms is None or isinstance(rt_ms, int | float)):
+        raise SpanLabError(
+            f"the agent gave notes {found(response.notes)} and the reaction time {found(response.rt_ms)} in step"
+            f" {number}; expected a mapping, and a number of ms or None: {FAULT}"
+        )
+    if rt_ms is not None and not 0 <= rt_ms < math.inf and not reported:
+        raise SpanLabError(
+            f"the agent gave the reaction time {found(rt_ms)} in step {number}; expected a number of ms from the onset"
+            f" of the question on, or None: {FAULT}"
+        )
+    if response.outcome == "answered" and percept.ask is not None and not _allowed(percept.ask.kind, response.value):
+        raise SpanLabError(
+            f"the agent answered {found(response.value)} in step {number}; allowed is"
+            f" {percept.ask.kind.allowed_values()} (outcome omitted where nothing was answered): {FAULT}"
+        )
+    return response
+
+
+def _allowed(kind: ResponseKind, value: object) -> bool:
+    """Return whether a value is of plain Python (no numpy number, which JSON does not have) and an
+    answer to such a question."""
+    return type(value) in (int, str, tuple) and kind.allows(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +92,6 @@ class Judged:
     scores: tuple[Score, ...]
 
 
-def each_asks(steps: Sequence[Step]) -> bool:
-    """Return whether a trial is a block of questions, one with each item, as in N-back: then there
-    is nothing that would have to be finished first."""
-    asks = [step.percept.ask is not None for step in steps if step.percept.model_step and step.feedback is None]
-    return len(asks) > 1 and all(asks)
-
-
 def judge(ask: Ask, truth: Truth, response: Response) -> Judged:
     """Score one response. No response may mean an answer; an answer that is not allowed is invalid;
     the verdict is right only when every item is."""
@@ -49,10 +102,9 @@ def judge(ask: Ask, truth: Truth, response: Response) -> Judged:
         value, outcome = None, "invalid"
     elif outcome != "answered":
         value = None
-    if scored := truth.answer is not None and ask.scored:
-        given = ask.kind.score(value, truth.answer)
-    else:
-        given = [ask.kind.unscored(value)]
+    right = truth.answer if ask.scored else None
+    scored = right is not None
+    given = [ask.kind.unscored(value)] if right is None else ask.kind.score(value, right)
     if ask.kind.is_foreign():
         checked_scores(ask.kind, given, scored or (ask.kind.scored and ask.scored))
     scores = tuple(map(_score, given))
@@ -156,91 +208,3 @@ class TrialLog:
             }
         self._pending = (event, None, None) if episode is None else (event, episode.shown(), episode.notes())
         return judged
-
-
-class SessionLog:
-    """Writes the events with which trials begin, end and fail, and knows what became of each.
-
-    Parameters
-    ----------
-    now : the wall clock, for the measured column ``started_at``
-    state : of the session when it began or went on
-    retry_failed : whether trials that failed before are tried again
-    """
-
-    def __init__(
-        self, write: WriteEvent, now: Callable[[], str], state: SessionState | None = None, retry_failed: bool = False
-    ) -> None:
-        self._write, self._now = write, now
-        state = state or SessionState.of((), ())
-        self.done: dict[str, int] = {**state.finished}
-        self.failed: dict[str, str] = {} if retry_failed else {**state.failed}
-        self._attempts: dict[str, int] = {**state.attempts}
-
-    def attempts(self, planned: PlannedTrial) -> int:
-        """The number of attempts at a trial so far."""
-        return self._attempts.get(trial_key(planned.practice, planned.trial), 0)
-
-    def pending(self, plan: Sequence[PlannedTrial]) -> list[PlannedTrial]:
-        """The trials that are neither finished nor failed."""
-        return [planned for planned in plan if trial_key(False, planned.trial) not in {**self.done, **self.failed}]
-
-    def start(self, planned: PlannedTrial, trial: Trial) -> TrialLog:
-        """Begin the next attempt at a trial."""
-        key = trial_key(planned.practice, planned.trial)
-        attempt = self._attempts[key] = self._attempts.get(key, 0) + 1
-        self._write(
-            {
-                "event": "trial_start",
-                "trial": key,
-                "attempt": attempt,
-                "block": planned.block,
-                "practice": planned.practice,
-                "levels": dict(trial.levels),
-                "seed": trial.seed,
-                "trial_id": trial.trial_id,
-                "set_size": trial.set_size,
-                "list_length": trial.list_length,
-                "started_at": self._now(),
-            }
-        )
-        return TrialLog(self._write, key, attempt)
-
-    def finish(self, log: TrialLog, steps: int) -> None:
-        """Write the last step of a trial, and that it is finished."""
-        log.flush()
-        self._write({"event": "trial_end", "trial": log.key, "attempt": log.attempt, "steps": steps})
-        self.done[log.key] = log.attempt
-
-    def fail(self, planned: PlannedTrial, reason: str) -> None:
-        """Write that a trial failed."""
-        key = trial_key(planned.practice, planned.trial)
-        self._write({"event": "trial_failed", "trial": key, "attempt": self._attempts[key], "why": reason})
-        self.failed[key] = reason
-
-
-#: the reaction time of every rehearsed answer
-_RT_MS = 500.0
-
-
-def rehearsed(trials: Iterable[Trial]) -> ResponseTable:
-    """The response table that these trials would give.
-
-    Parameters
-    ----------
-    trials : of one paradigm, steps for people and machines alike
-    """
-    events: list[Event] = []
-    log, paradigm = SessionLog(events.append, lambda: ""), ""
-    for number, trial in enumerate(trials, start=1):
-        paradigm = trial.paradigm
-        trial_log = log.start(PlannedTrial(1, number, trial.levels, trial.seed), trial)
-        for step in trial.steps:
-            ask = step.percept.ask
-            value = None
-            if ask is not None:
-                value = step.truth.answer if ask.kind.scored else ask.kind.unscored_answer(number % 2 == 0)
-            trial_log.step(step, step.percept, None if ask is None else Response(value, _RT_MS, {}, "answered", {}))
-        log.finish(trial_log, len(trial.steps))
-    session = {"session": "rehearsed", "participant": "", "agent_kind": "ideal", "agent": "ideal", "paradigm": paradigm}
-    return response_table(response_rows(session, events))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..core.errors import SpanLabError
 from ..paradigms import Paradigm
 from ..paradigms.triggers import overridden, read_triggers, suggestion
-from .record.reader import find_sessions, read_events, read_session
+from .record.reader import find_sessions, is_practice, read_events, read_session, trial_number
 
 if TYPE_CHECKING:
     import pandas
@@ -75,8 +75,8 @@ def sent_triggers(paths: str | Path | Iterable[str | Path]) -> pandas.DataFrame:
                 of_session = {
                     "session": session["session"],
                     "participant": session["participant"],
-                    "practice": event["trial"].startswith("p"),
+                    "practice": is_practice(event["trial"]),
                 }
-                values = {**event, **of_session, "trial": int(event["trial"].removeprefix("p"))}
+                values = {**event, **of_session, "trial": trial_number(event["trial"])}
                 rows.append([values.get(column) for column in COLUMNS])
     return pandas.DataFrame(rows, columns=pandas.Index(COLUMNS))

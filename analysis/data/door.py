@@ -18,8 +18,8 @@ import pandas as pd
 from ...core.agent_kinds import PARTICIPANT
 from ...core.errors import SpanLabError
 from ...core.json_values import NOTHING
-from ...sessions.record.columns import FURTHER
-from ...sessions.record.reader import COLUMNS as RECORDED
+from ...sessions.record.table import COLUMNS as RECORDED
+from ...sessions.record.table import FURTHER
 from .coding import NO, YES, groups, numbers
 from .files import DATE, read_columns
 from .recipe import OPTION, OURS, Recipe, column

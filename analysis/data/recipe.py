@@ -16,7 +16,7 @@ from pydantic import Field
 
 from ...core.errors import SpanLabError
 from ...core.registry import StrictModel, nearest
-from ...sessions.record.reader import COLUMNS
+from ...sessions.record.table import COLUMNS
 
 OPTION = "--recipe"
 OURS = frozenset(column.name for column in COLUMNS)

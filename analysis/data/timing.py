@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core.errors import SpanLabError
-from ...sessions.record.columns import Displays, TimedDisplay, implausible_in, read_displays, refresh_ms, replacements
+from ...sessions.record.displays import Displays, TimedDisplay, implausible_in, read_displays, refresh_ms, replacements
 from ...sessions.record.reader import find_sessions, read_events, read_session
 from ...sessions.record.session_info import in_browser
 

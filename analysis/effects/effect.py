@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from typing_extensions import override
 
-from ...sessions.record.columns import FURTHER
+from ...sessions.record.table import FURTHER
 from ..data.coding import coded, decoded, numbers, records
 from ..data.scoring import WHO, Scored, plural, score_table
 from ..data.style import GROUP_MEANS

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.errors import SpanLabError
-from ...sessions.record.columns import FURTHER
+from ...sessions.record.table import FURTHER
 from ..data.coding import decoded, records
 from ..data.coding import numbers as plain_numbers
 from ..data.exclusions import SELECTED

@@ -12,7 +12,8 @@ from typing import Annotated, Any
 import typer
 
 from spanlab.api import PathLike, Result, public
-from spanlab.core import SpanLabError, json_line
+from spanlab.core import SpanLabError
+from spanlab.core.atomic_files import json_line
 
 #: in the folder of a session, or of a session of a study
 NOTES = "notes.jsonl"

@@ -82,7 +82,7 @@ def serve(
 
     >>> spanlab.serve("vsr", data="data")  # doctest: +SKIP
     """
-    from spanlab.sessions import key_setting
+    from spanlab.sessions.key_mapping import key_setting
     from spanlab.sessions.studies import is_study
 
     folder = Path(data)
@@ -233,7 +233,8 @@ def links(
     ...
     spanlab.core.errors.SpanLabError: my_study.yaml lets in whoever has the address, so a signature has no meaning: ...
     """
-    from spanlab.sessions.studies import load_study, misnamed
+    from spanlab.sessions.studies import load_study
+    from spanlab.sessions.studies.participants import misnamed
 
     from .visits.admission import Tickets
     from .visits.offers import TICKET

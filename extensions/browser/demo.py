@@ -24,7 +24,8 @@ from spanlab.agents.human import (
 from spanlab.agents.human.input import USUAL, Refractory
 from spanlab.core import AgentKind, SpanLabError, kind_named
 from spanlab.paradigms import Ask, Percept, Truth
-from spanlab.sessions import ChosenTrials, remove_unused
+from spanlab.sessions.plan import ChosenTrials
+from spanlab.sessions.run import remove_unused
 from spanlab.stimuli.render import PaletteName
 
 from .participant.agent import BrowserEpisode, BrowserParticipant

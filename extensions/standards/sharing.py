@@ -20,7 +20,8 @@ from typing import Annotated, Any, Protocol
 
 from pydantic import Field
 
-from spanlab.core import SpanLabError, kind_named, whole_file
+from spanlab.core import SpanLabError, kind_named
+from spanlab.core.atomic_files import whole_file
 from spanlab.exchange import Flag, Options, Place, Report, counted, harmless
 from spanlab.sessions.record import (
     COLUMNS,

@@ -37,14 +37,12 @@ from ...core.json_values import as_object
 from ...core.registry import as_tuple
 from ...paradigms import Answer
 from ...paradigms.identity import canonical, digest
-from ..agent_checks import settings_hash, settings_of
 from ..practice import said_after
-from ..record.reader import is_practice, read_events, trials_left
-from ..record.session_files import read_transcript, replies_by_trial
+from ..record.reader import is_practice, read_events, read_transcript, replies_by_trial, trials_left
 from ..record.writer import Recorder, TrialJournal
 from ..replaying import TakenTrial, taken_trials
 from ..run import Watcher
-from ..session import brief, same_trials, utc_now
+from ..session import brief, same_trials, settings_hash, settings_of, utc_now
 from ..strategies.concurrently import interruptible, several
 
 INFO, TABLE = "choices.json", "choices.csv"

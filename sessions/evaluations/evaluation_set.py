@@ -29,11 +29,10 @@ from ...core.json_values import as_levels, as_object
 from ...paradigms.identity import canonical, digest
 from ...paradigms.language.diagnostics import in_order, validated
 from ...paradigms.language.yaml_source import Document, YamlPath, in_library, read
-from ..agent_checks import settings_of
+from ..plan import ChosenTrials, choose_trials
 from ..record.reader import failed_trials, find_sessions, finished_trials, is_practice, read_events, read_session
-from ..request import ChosenTrials, choose_trials
 from ..run import Watcher, agent_again, begin, carry_out, make_machine, prepare
-from ..session import Session, complete, reopen
+from ..session import Session, complete, reopen, settings_of
 from ..transcripts.transcript import Transcript
 
 
@@ -289,11 +288,9 @@ class EvaluationSet:
                 )
                 name = str(chat_settings.get("label") or (settings if len(file.settings) > 1 else ""))
                 label = ", ".join(filter(None, (name, words, f"repeat {repeat}" if file.repeats > 1 else "")))
-                chosen = (
-                    {**beside(self._folder, chat_settings), **number, **({"label": label} if label else {})}
-                    if chat
-                    else {}
-                )
+                chosen: dict[str, Any] = {}
+                if chat:
+                    chosen = {**beside(self._folder, chat_settings), **number, **({"label": label} if label else {})}
                 yield SetEntry(agent, paradigm, settings, repeat, chosen, key, words)
 
     def progress(self) -> list[SetProgress]:
@@ -334,9 +331,11 @@ class EvaluationSet:
         parts = [part for part in (account, account.get("judge")) if part]
         costs = [part["cost_at_most"] for part in parts if part.get("cost_at_most") is not None]
         ended = next((event for event in reversed(events) if event["event"] in ("interrupted", "session_end")), None)
+        stopped = None if over or ended is None or ended["event"] != "interrupted" else str(ended.get("why", ""))
+        state: State = "done" if over else "begun"
         return SetProgress(
             entry,
-            "done" if over else "stopped" if ended is not None and ended["event"] == "interrupted" else "begun",
+            state if stopped is None else "stopped",
             folder,
             sum(not is_practice(key) for key in finished_trials(events)),
             len(failed_trials(events)),
@@ -345,11 +344,7 @@ class EvaluationSet:
             sum(
                 part.get(name, 0) for part in parts for name in ("prompt_tokens", "completion_tokens", "tokens_at_most")
             ),
-            (
-                ""
-                if over or ended is None or ended["event"] != "interrupted"
-                else self._in_words(str(ended.get("why", "")))
-            ),
+            "" if stopped is None else self._in_words(stopped),
         )
 
     def chosen(self, paradigm: str) -> ChosenTrials:

@@ -1,8 +1,3 @@
-from .columns import COLUMNS as COLUMNS
-from .columns import FURTHER as FURTHER
-from .columns import OWN_COLUMNS as OWN_COLUMNS
-from .columns import Column as Column
-from .columns import response_rows as response_rows
 from .events import Event as Event
 from .events import Notes as Notes
 from .events import OfTrial as OfTrial
@@ -19,7 +14,6 @@ from .reader import finished_trials as finished_trials
 from .reader import is_practice as is_practice
 from .reader import read_events as read_events
 from .reader import read_session as read_session
-from .reader import read_table as read_table
 from .reader import seed_independent as seed_independent
 from .reader import trial_key as trial_key
 from .reader import trials_left as trials_left
@@ -27,3 +21,9 @@ from .session_info import Browser as Browser
 from .session_info import SessionInfo as SessionInfo
 from .session_info import browser_of as browser_of
 from .session_info import in_browser as in_browser
+from .table import COLUMNS as COLUMNS
+from .table import FURTHER as FURTHER
+from .table import OWN_COLUMNS as OWN_COLUMNS
+from .table import Column as Column
+from .table import read_table as read_table
+from .table import response_rows as response_rows

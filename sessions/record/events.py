@@ -15,10 +15,6 @@ from typing_extensions import TypedDict  # pydantic wants this one below Python 
 from .marking import CLOSED, OPEN, Cell, Holds, InTable
 
 
-def _number(key: str) -> int:
-    return int(key.removeprefix("p"))
-
-
 def _dropped(shown: list[ShownDisplay]) -> Cell:
     return sum(display["dropped_frames"] for display in shown) if shown else None
 
@@ -40,7 +36,6 @@ class OfTrial(TypedDict):
         InTable(
             loaded=True,
             type="integer",
-            cell=_number,
             meaning="number of the trial in the session, from 1; practice trials are numbered separately",
         ),
     ]

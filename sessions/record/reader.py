@@ -1,5 +1,5 @@
-"""The record of a session: its folder, its columns, and how to read it back. Everything that reads
-sessions starts here.
+"""Reading the record of a session, and how far the session has come according to it. Everything that
+reads sessions starts here.
 
 A session is one folder:
 
@@ -17,318 +17,418 @@ A session is one folder:
 ``states/``
     of networks, where they were asked for: the hidden states, in pieces.
 
-Here is the one border to pyarrow and pandas, which have no types: what the models declare goes over
-it as rows of plain values.
+The models declare what a file must hold; this is checked before anything relies on it, so that
+damage is reported in a sentence.
 """
-
-# pyright: basic
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, cast, get_args
 
-from ...core.atomic_files import replacing
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails, SchemaValidator, from_json
+
+from ...core.atomic_files import read_lines
 from ...core.errors import SpanLabError
-from ...core.extras import installed
-from .columns import COLUMNS, response_rows
-from .events import Event, TrialStart
-from .marking import Cell
-from .session_files import (
-    FORMAT_VERSION,
-    failed_trials,
-    find_sessions,
-    finished_scores,
-    finished_trials,
-    has_failed,
-    is_finished,
-    is_practice,
-    read_events,
-    read_session,
-    replies_by_trial,
-    seed_independent,
-    sessions_below,
-    staircase_of,
-    trial_key,
-    trials_left,
-    trials_taken,
-)
+from ...core.json_values import STRICT_JSON, as_object, grouped
+from .events import AskedStep, Event, Score, TrialStart
+from .further_events import FURTHER_EVENTS, tag_of
+from .marking import fields_of, inner_models
+from .quiz import quiz_of
+from .session_info import SessionInfo
+from .staircase import Staircase, StaircaseRule
+from .transcript_file import TRANSCRIPTS, Content, ReplyLine, SentLine, SentMessage
 
-if TYPE_CHECKING:
-    import pandas
+#: The version of this format.
+FORMAT_VERSION = 1
 
-__all__ = [
-    "COLUMNS",
-    "FORMAT_VERSION",
-    "ResponseTable",
-    "failed_trials",
-    "find_sessions",
-    "finished_scores",
-    "finished_trials",
-    "has_failed",
-    "is_finished",
-    "is_practice",
-    "read_events",
-    "read_responses",
-    "read_session",
-    "read_table",
-    "response_rows",
-    "response_table",
-    "seed_independent",
-    "sessions_below",
-    "staircase_of",
-    "tables_are_there",
-    "trial_key",
-    "trials_left",
-    "trials_taken",
-    "write_responses",
-    "write_table",
-]
+#: how many folders deep sessions are looked for
+_DEEPEST = 5
 
 
-class ResponseTable(Protocol):
-    """The response table, or a part of it, as far as other rooms use it: a table of
-    pyarrow, or one of our own."""
+def read_session(folder: str | Path) -> SessionInfo:
+    """The content of ``session.json``.
 
-    @property
-    def column_names(self) -> list[str]:
-        """Its columns, in order."""
-        ...
-
-    @property
-    def num_rows(self) -> int:
-        """The number of answered items."""
-        ...
-
-    def select(self, columns: Sequence[str], /) -> ResponseTable:
-        """Some of its columns."""
-        ...
-
-    def to_pylist(self) -> list[dict[str, Any]]:
-        """Its rows."""
-        ...
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """The same as a data frame."""
-        ...
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table of answers.
-
-    Parameters
-    ----------
-    values : of each column, None where there is nothing
-    types : of each column: string, integer, number or boolean
+    Raises
+    ------
+    SpanLabError
+        when the folder holds no readable session, or one of another format.
     """
-
-    values: Mapping[str, Sequence[Any]]
-    types: Mapping[str, str]
-
-    @property
-    def column_names(self) -> list[str]:
-        return list(self.values)
-
-    @property
-    def num_rows(self) -> int:
-        return len(next(iter(self.values.values()), ()))
-
-    def select(self, columns: Sequence[str], /) -> Table:
-        return Table({name: self.values[name] for name in columns}, self.types)
-
-    def to_pylist(self) -> list[dict[str, Any]]:
-        rows = zip(*self.values.values(), strict=True)
-        return [dict(zip(self.values, row, strict=True)) for row in rows]
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """The same as a data frame, with the types that pyarrow would give it."""
-        import pandas
-
-        text = pandas.Series([""]).dtype
-        columns = {
-            name: pandas.Series(cells, dtype=self._dtype(name, cells, text)) for name, cells in self.values.items()
-        }
-        return pandas.DataFrame(columns)
-
-    def _dtype(self, name: str, cells: Sequence[Any], text: Any) -> Any:
-        kind = self.types[name]
-        if kind == "string":
-            return text
-        if kind == "number":
-            return "float64"
-        if any(cell is None for cell in cells):
-            return "float64" if kind == "integer" else "object"
-        return "int64" if kind == "integer" else "bool"
-
-    def csv(self) -> str:
-        """The text of its CSV file: texts in quotation marks, nothing where there is nothing."""
-        written = [_written(cells, self.types[name]) for name, cells in self.values.items()]
-        header = ",".join(map(_quoted, self.values))
-        return "\n".join([header, *map(",".join, zip(*written, strict=True)), ""])
-
-
-def _together(tables: Iterable[Table]) -> Table:
-    """Tables one below another; columns that one lacks have nothing there."""
-    parts = [*tables]
-    types = {name: kind for part in parts for name, kind in part.types.items()}
-    names = dict.fromkeys(name for part in parts for name in part.values)
-    return Table({name: list(_below(parts, name)) for name in names}, types)
-
-
-def _below(parts: Sequence[Table], name: str) -> Iterator[Any]:
-    for part in parts:
-        yield from part.values.get(name, [None] * part.num_rows)
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"'
-
-
-def _written(cells: Sequence[Any], kind: str) -> list[str]:
-    """The cells of a column as text."""
-    if kind == "number":
-        return ["" if cell is None else repr(float(cell)).removesuffix(".0") for cell in cells]
-    write = {"string": _quoted, "boolean": {True: "true", False: "false"}.__getitem__, "integer": str}[kind]
-    # columns repeat few values
-    texts = {cell: "" if cell is None else write(cell) for cell in {*cells}}
-    return [texts[cell] for cell in cells]
-
-
-def _arrow() -> Any:
-    """pyarrow; None where it is not installed."""
+    path = Path(folder) / "session.json"
+    if not path.is_file():
+        raise SpanLabError(f"{folder} is not a session: it has no session.json")
     try:
-        import pyarrow.parquet
-    except ModuleNotFoundError:
-        return None
-    return pyarrow
+        session: object = json.loads(path.read_text(encoding="utf-8"), **STRICT_JSON)
+    except (OSError, ValueError, RecursionError) as error:
+        raise SpanLabError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    content = cast(dict[str, object], session) if isinstance(session, dict) else {}
+    version = content.get("format_version")
+    if not isinstance(version, int):
+        raise SpanLabError(f"{path} is not the record of a session (it has no format_version)")
+    if version != FORMAT_VERSION:
+        raise SpanLabError(
+            f"{path} was written by another spanlab (format {version}; this one reads format {FORMAT_VERSION}): update"
+            " spanlab"
+        )
+    damage = session_damage(content)
+    if damage:
+        raise SpanLabError(f"{path} is damaged ({damage}); restore it from a copy")
+    return cast(SessionInfo, content)
 
 
-#: what a cell of each type may be
-_HELD: Mapping[str, set[type]] = {
-    "string": {str, type(None)},
-    "integer": {int, type(None)},
-    "number": {int, float, type(None)},
-    "boolean": {bool, type(None)},
-}
-
-
-def response_table(rows: Sequence[Mapping[str, Cell]]) -> Table:
-    """Rows as a table: the declared columns in order, then the further ones (``factor_``,
-    ``record_``, ``score_``, ``event_``) by name."""
-    extra = sorted({name for row in rows for name in row} - {column.name for column in COLUMNS})
-    types = {column.name: column.type for column in COLUMNS} | dict.fromkeys(extra, "json")
-    values: dict[str, list[Any]] = {}
-    for name, kind in types.items():
-        cells = [row.get(name) for row in rows]
-        if kind == "json":
-            cells = [None if cell is None else json.dumps(cell) for cell in cells]
-        elif strange := {*map(type, cells)} - _HELD[kind]:
-            raise SpanLabError(f"the record is damaged: {name} is a {strange.pop().__name__}, not a {kind}")
-        values[name] = cells
-    return Table(values, {name: "string" if kind == "json" else kind for name, kind in types.items()})
-
-
-def write_responses(folder: str | Path) -> Table:
-    """Write ``responses.parquet`` and ``responses.csv`` from the session's events; each appears
-    whole or not at all.
+def find_sessions(paths: Iterable[str | Path]) -> list[Path]:
+    """Session folders among ``paths`` and, for data folders, in them and up to five levels below
+    (studies keep theirs deeper); sorted, each once. Hidden folders are skipped.
 
     Raises
     ------
     SpanLabError
-        when the session cannot be read, or the tables cannot be written.
+        for a path that holds no session.
     """
-    folder = Path(folder)
-    table = response_table(response_rows(read_session(folder), read_events(folder)))
-    write_table(folder, table)
-    return table
+    folders: list[Path] = []
+    for path in map(Path, paths):
+        inside = [path] if (path / "session.json").exists() else sorted(sessions_below(path))
+        if not inside:
+            raise SpanLabError(f"{path}: there is no session here (a session is a folder with a session.json)")
+        folders += [folder for folder in inside if folder not in folders]
+    return folders
 
 
-def tables_are_there(folder: Path) -> bool:
-    """Return whether the tables of a session that is over have been written."""
-    names = ("responses.csv", "responses.parquet")[: 2 if installed("pyarrow") else 1]
-    return all((folder / name).exists() for name in names)
+def sessions_below(path: Path) -> Iterator[Path]:
+    """Session folders in a folder, and up to five levels below."""
+    for folder, inner, files in os.walk(path, followlinks=True):
+        depth = len(Path(folder).relative_to(path).parts)
+        if "session.json" in files:
+            yield Path(folder)
+            inner.clear()
+        inner[:] = [name for name in inner if not name.startswith(".")] if depth < _DEEPEST else []
 
 
-def write_table(folder: Path, table: Table) -> None:
-    """Write a response table as ``responses.csv``, and as ``responses.parquet`` where pyarrow is
-    installed; each appears whole or not at all.
+def read_events(folder: str | Path) -> list[Event]:
+    """Everything in ``events.jsonl``, in order. A last line that was cut off by a kill is left out;
+    any other unreadable line is an error.
 
     Raises
     ------
     SpanLabError
-        when they cannot be written.
+        when a line other than the last is damaged.
     """
-    if (arrow := _arrow()) is not None:
-        with replacing(folder / "responses.parquet", _HINT) as partial:
-            # pyarrow takes a relative path with a colon for an address
-            arrow.parquet.write_table(_in_arrow(table), Path(partial).absolute())
-    with replacing(folder / "responses.csv", _HINT) as partial:
-        Path(partial).write_bytes(table.csv().encode("utf-8"))
-
-
-#: what to do when a table cannot be written
-_HINT = "free some space, or check the disk"
-
-
-def _in_arrow(table: Any) -> Any:
-    """A table of our own as one of pyarrow."""
-    if not isinstance(table, Table):
-        return table
-    arrow = _arrow()
-    kinds = {"string": arrow.string(), "integer": arrow.int64(), "number": arrow.float64(), "boolean": arrow.bool_()}
-    arrays = [arrow.array(cells, kinds[table.types[name]]) for name, cells in table.values.items()]
-    return arrow.table(arrays, names=table.column_names)
-
-
-def read_table(folder: str | Path, columns: Sequence[str] | None = None) -> ResponseTable:
-    """The response table of one session; of an unfinished one what its finished trials hold.
-
-    Parameters
-    ----------
-    columns : those to read; all when not given
-
-    Raises
-    ------
-    SpanLabError
-        when the session cannot be read.
-    """
-    folder, arrow = Path(folder), _arrow()
-    if arrow is not None and (folder / "responses.parquet").exists():
-        try:
-            stored = arrow.parquet.read_schema(folder / "responses.parquet").names
-            available = None if columns is None else [name for name in columns if name in stored]
-            return arrow.parquet.read_table(folder / "responses.parquet", columns=available)
-        except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:  # the last for names of columns
+    path = Path(folder) / "events.jsonl"
+    if not path.is_file():
+        return []
+    events: list[Event] = []
+    fault = ""
+    for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        content = _content(line)
+        if not fault and _sound(content):
+            events.append(cast(Event, content))
+            continue
+        if tag := _tag(content):
+            try:
+                _model(tag)
+            except SpanLabError as error:
+                raise SpanLabError(
+                    f"{path}:{number}: {error}; install the package, or the newer spanlab, that has written it"
+                ) from None
+        damage = event_damage(content)
+        if damage is not None:
+            fault = fault or f"{path}:{number} is damaged{f' ({damage})' if content else ''}"
+            continue
+        event = cast(Event, content)
+        # A kill may leave a half-written line; what is appended after it begins on a new line, and
+        # says so.
+        if fault and event["event"] not in ("resumed", "session_start"):
             raise SpanLabError(
-                f"{folder} is damaged and cannot be read (responses.parquet: {str(error).splitlines()[0]}); "
-                f"delete that file, and make it again with: spanlab resume {folder}"
-            ) from None
-    table = response_table(response_rows(read_session(folder), read_events(folder)))
-    return table if columns is None else table.select([name for name in columns if name in table.column_names])
+                f"{fault}; restore the file from a copy, or remove this line (its trial then counts as unfinished, and"
+                " is run again)"
+            )
+        fault = ""
+        events.append(event)
+    return events
 
 
-def read_responses(paths: str | Path | Iterable[str | Path], columns: Sequence[str] | None = None) -> pandas.DataFrame:
-    """The response tables of sessions, or of data folders full of sessions, as one data frame
-    (columns: :data:`COLUMNS`, then factors and recorded values).
+def _content(line: bytes) -> object:
+    """The content of a line; None where it is no JSON."""
+    with suppress(ValueError):
+        return from_json(line)
+    with suppress(ValueError, RecursionError):  # half a surrogate pair, which only this one reads
+        return json.loads(line)
+    return None
 
-    Parameters
-    ----------
-    columns : those to read, such as ``["correct", "set_size"]``; all when not given
+
+def _sound(content: object) -> bool:
+    """Return whether a line is an event that SpanLab itself declares, without damage."""
+    model = _own_models().get(_tag(content) or "")
+    return model is not None and _validator(model).isinstance_python(content)
+
+
+def seed_independent(session: Mapping[str, Any]) -> bool:
+    """Return whether nothing about a participant can be read from the seed of a session, and from
+    the identifiers of its trials.
+
+    A seed that somebody gives may follow from an identifier or a number. Records of seeds that were
+    drawn at random say so. A machine that repeats the trials of a session has that session's seeds.
     """
-    tables = [
-        read_table(folder, columns) for folder in find_sessions([paths] if isinstance(paths, (str, Path)) else paths)
-    ]
-    if (arrow := _arrow()) is not None:
-        frame = arrow.concat_tables(map(_in_arrow, tables), promote_options="permissive").to_pandas()
-    else:
-        frame = _together(table for table in tables if isinstance(table, Table)).to_pandas()
-    if "correct" in frame.columns and frame["correct"].dtype == object:
-        frame["correct"] = frame["correct"].astype("boolean")  # ratings have none: still something to take means of
-    return frame
+    origin = as_object(session.get("seed_from"))
+    return bool(origin.get("independent")) or not (session.get("participant") or session.get("like"))
+
+
+def trials_left(session: Mapping[str, Any], events: Iterable[Event]) -> int:
+    """Count the planned trials (practice apart) that are neither finished nor marked as failed."""
+    events = list(events)
+    staircase = staircase_of(session, events)
+    if staircase is not None:
+        return (
+            0 if staircase.over else max(0, staircase.rule.trials - len(staircase.levels) - len(failed_trials(events)))
+        )
+    if (quiz := quiz_of(session, finished_scores(events), events)) is not None:
+        return quiz.trials_left
+    over = {*finished_trials(events), *failed_trials(events)}
+    return sum(trial_key(False, planned["trial"]) not in over for planned in session["plan"])
+
+
+def staircase_of(session: Mapping[str, Any], events: Iterable[Event]) -> Staircase | None:
+    """The staircase of an adaptive session after its finished trials; None for other sessions.
+
+    Raises
+    ------
+    SpanLabError
+        when a trial had another level than the staircase says.
+    """
+    if "adaptive" not in session:
+        return None
+    events = list(events)
+    staircase = Staircase.begin(StaircaseRule.read(session["adaptive"]))
+    scores, starts = finished_scores(events), trials_taken(events)
+    for key in sorted((key for key in scores if not is_practice(key)), key=int):
+        if starts[key]["levels"].get(staircase.rule.factor) != staircase.level:
+            raise SpanLabError(
+                f"the record of {session['session']} is damaged: trial {key} does not have the level that the staircase"
+                " gives"
+            )
+        staircase.take(staircase.rule.correct(scores[key]))
+    return staircase
+
+
+def has_failed(folder: str | Path) -> bool:
+    """Return whether a session has trials that failed."""
+    return bool(failed_trials(read_events(folder)))
+
+
+def is_finished(folder: str | Path) -> bool:
+    """Return whether the final response table of a session is there."""
+    return (Path(folder) / "responses.csv").exists()
+
+
+def trial_key(practice: bool, trial: int) -> str:
+    """Return the name of a trial in events: ``12``, or ``p3`` for practice."""
+    return f"p{trial}" if practice else str(trial)
+
+
+def is_practice(key: str) -> bool:
+    """Return whether a trial's name in the events belongs to practice."""
+    return key.startswith("p")
+
+
+def trial_number(key: str) -> int:
+    """Return the number of a trial, from its name in the events; practice is numbered by itself."""
+    return int(key.removeprefix("p"))
+
+
+def finished_trials(events: Iterable[Event]) -> dict[str, int]:
+    """The valid attempt at each finished trial: the first one with all of its steps."""
+    steps: dict[tuple[str, int], int] = {}
+    done: dict[str, int] = {}
+    for event in events:
+        if event["event"] == "trial_start":
+            steps[event["trial"], event["attempt"]] = 0
+        elif event["event"] == "step" and (attempt := (event["trial"], event["attempt"])) in steps:
+            steps[attempt] += 1
+        elif (
+            event["event"] == "trial_end" and steps.get(attempt := (event["trial"], event["attempt"])) == event["steps"]
+        ):
+            done.setdefault(*attempt)
+    return done
+
+
+def trials_taken(events: Iterable[Event]) -> dict[str, TrialStart]:
+    """The start event of each finished trial in its valid attempt: levels, seed, number of the
+    attempt."""
+    events = list(events)
+    done = finished_trials(events)
+    return {
+        event["trial"]: event
+        for event in events
+        if event["event"] == "trial_start" and done.get(event["trial"]) == event["attempt"]
+    }
+
+
+def finished_scores(events: Iterable[Event]) -> dict[str, list[Score]]:
+    """The scores of all answers in every finished trial."""
+    events = list(events)
+    done = finished_trials(events)
+    scores: dict[str, list[Score]] = {key: [] for key in done}
+    for event in events:
+        if event["event"] == "step" and done.get(event["trial"]) == event["attempt"]:
+            scores[event["trial"]] += event["scores"] if "ask" in event else []
+    return scores
+
+
+def failed_trials(events: Iterable[Event]) -> dict[str, str]:
+    """The reason, as a sentence, for each trial that failed and was not finished later."""
+    events = list(events)
+    done = finished_trials(events)
+    return {
+        event["trial"]: event["why"]
+        for event in events
+        if event["event"] == "trial_failed" and event["trial"] not in done
+    }
+
+
+#: a step that asked something is of another model than one that did not
+_ASKED = "step with a question"
+
+
+def event_damage(event: object) -> str | None:
+    """Return why a line of ``events.jsonl`` cannot be read, or None."""
+    tag = _tag(event)
+    if tag is None:
+        return "it is not an event"
+    try:
+        return misfit(_model(tag), event)
+    except SpanLabError as error:
+        return str(error)
+
+
+def _model(tag: str) -> type:
+    """The model of an event.
+
+    Raises
+    ------
+    SpanLabError
+        when neither SpanLab nor a package that is installed declares it.
+    """
+    if model := _own_models().get(tag):
+        return model
+    try:
+        return FURTHER_EVENTS.get(tag)
+    except SpanLabError as error:
+        raise error if error.__cause__ else SpanLabError(f"this version of spanlab knows no event '{tag}'") from None
+
+
+@cache
+def _own_models() -> Mapping[str, type]:
+    return {_ASKED if model is AskedStep else tag_of(model): model for model in get_args(Event)}
+
+
+def _tag(event: object) -> str | None:
+    """Return the kind of an event; steps with a question are a kind of their own."""
+    if not isinstance(event, dict):
+        return None
+    name = cast(dict[str, object], event).get("event")
+    if not isinstance(name, str):
+        return None
+    return _ASKED if name == "step" and "ask" in event else name
+
+
+def session_damage(session: Mapping[str, Any]) -> str | None:
+    """Return why the content of ``session.json`` cannot be read, or None."""
+    return misfit(SessionInfo, session)
+
+
+def misfit(model: Any, value: object) -> str | None:
+    """Return why a value does not fit a model: a key that is missing, of a wrong type, or unknown.
+    None when it fits."""
+    validator = _validator(model)
+    if validator.isinstance_python(value):
+        return None
+    try:
+        validator.validate_python(value)
+    except ValidationError as error:
+        return _sentence(error.errors(include_url=False)[0], _keys(model))
+    return None
+
+
+def fitting(model: Any) -> Callable[[object], bool]:
+    """A fast function that tells whether a value fits a model."""
+    return _validator(model).isinstance_python
+
+
+@cache
+def _validator(model: Any) -> SchemaValidator:
+    return cast(SchemaValidator, TypeAdapter(model).validator)
+
+
+@cache
+def _keys(model: Any) -> frozenset[str]:
+    """The names of all fields of a model, and of those in it."""
+    return frozenset(_names(model))
+
+
+def _names(type_: Any) -> Iterator[str]:
+    for model in inner_models(type_):
+        for field in fields_of(model):
+            yield field.name
+            yield from _names(field.type)
+
+
+def _sentence(error: ErrorDetails, keys: frozenset[str]) -> str:
+    kind, place = error["type"], error["loc"]
+    if kind == "extra_forbidden":
+        return f"this version of spanlab knows no key '{place[-1]}' there"
+    key = next((step for step in reversed(place) if step in keys), None)
+    if kind == "missing":
+        return f"'{key}' is missing"
+    if key is None:
+        return "keys with values are missing"
+    return f"'{key}' has the wrong form"
+
+
+def _transcript_damage(line: Mapping[str, Any]) -> str | None:
+    """Why a line of ``transcripts.jsonl`` cannot be read, or None."""
+    without_reply = any(line.get(end) is True for end in ("begun", "gone", "refused", "lost", "unsent"))
+    if damage := misfit(SentLine if without_reply else ReplyLine, line):
+        return damage
+    return None if without_reply else misfit(list[SentMessage], line["sent"]) or misfit(Content, line["reply"])
+
+
+def read_transcript(folder: str | Path) -> list[dict[str, Any]]:
+    """The lines of ``transcripts.jsonl``, in order; none when the session has no such file. A last
+    line that was cut off by a kill is left out.
+
+    Raises
+    ------
+    SpanLabError
+        when any other line is damaged.
+    """
+    path = Path(folder) / TRANSCRIPTS
+    lines = read_lines(path)
+    for number, line in enumerate(lines, start=1):
+        if damage := _transcript_damage(line):
+            raise SpanLabError(
+                f"{path}:{number} is damaged ({damage}); restore the file from a copy, or remove this line and those of"
+                " its trial after it"
+            )
+    return lines
+
+
+def is_reply(line: Mapping[str, Any]) -> bool:
+    """Return whether a line keeps a reply."""
+    return "reply" in line
+
+
+def replies_by_trial(lines: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """Return the saved requests and replies of every trial, in order."""
+    return grouped((line["trial"], line) for line in lines if is_reply(line))
 
 
 #: the key under which is kept what an agent asks before the first trial

@@ -17,7 +17,7 @@ from ...core.atomic_files import json_line, json_text, sync_folder
 from ...core.errors import SpanLabError, UnwritableError
 from .events import Event, Given, Note, Trigger
 from .further_events import OWN_EVENTS
-from .session_files import event_damage, fitting, misfit
+from .reader import event_damage, fitting, misfit
 from .transcript_file import TRANSCRIPTS
 
 EVENTS = "events.jsonl"

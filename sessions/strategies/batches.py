@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...agents.at_once import BatchAgent
-from ...agents.base import Agent
+from ...agents.base import Agent, Response, TrialContext
 from ...core.errors import SpanLabError
-from ...paradigms import Generator, Paradigm, PlannedTrial
+from ...paradigms import Generator, Paradigm, Percept, PlannedTrial
 from ...paradigms.compile import one_of_each
-from ..agent_checks import answers_of
+from ..session import FAULT, found
 from .one_by_one import TrialTaker
 
 
@@ -89,3 +89,39 @@ async def in_batches(
                 await taker.take(planned)
             tell()
         await asyncio.sleep(0)
+
+
+def answers_of(
+    agent: BatchAgent,
+    contexts: Sequence[TrialContext],
+    trials: Sequence[Sequence[Percept]],
+    hidden: dict[int, Any] | None = None,
+) -> Sequence[Sequence[Response | None]]:
+    """Get the answers of an agent to a batch of trials: one per step of each trial.
+
+    Parameters
+    ----------
+    hidden : takes the hidden states with which each trial was answered
+
+    Raises
+    ------
+    SpanLabError
+        with what the agent gave, and what was expected.
+    """
+    if not trials:
+        return []
+    answers: Any = (
+        agent.answer(contexts, trials) if hidden is None else agent.answer(contexts, trials, hidden.__setitem__)
+    )
+    try:
+        fits = [len(of_trial) for of_trial in answers] == [len(trial) for trial in trials]
+    except TypeError:
+        fits = False
+    if not fits:
+        raise SpanLabError(
+            f"{agent.name} gave {found(answers)}; expected from answer() is a list with a list for each of the"
+            f" {len(trials)} trials, with an answer or None for each of its steps: {FAULT}"
+        )
+    if hidden is not None and len(hidden) != len(trials):
+        raise SpanLabError(f"{agent.name} kept the hidden states of {len(hidden)} of {len(trials)} trials: {FAULT}")
+    return answers

@@ -8,22 +8,23 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...agents.base import Agent, Episode, Sentences, TrialContext
+from ...agents.base import Agent, Episode, Response, Sentences, TrialContext
 from ...agents.interruptions import TrialCut, Unobtainable
 from ...agents.window import WindowAgent, WindowEpisode
 from ...core.errors import SpanLabError
 from ...paradigms import Percept, PlannedTrial, Step, Trial
 from ...paradigms.design import replacement
 from ...paradigms.identity import digest
-from ..agent_checks import check_episode, for_record
 from ..plan import UnseenTrials, with_examples
+from ..record.events import Event
 from ..record.reader import SessionState, trial_key
 from ..record.staircase import Staircase
+from ..record.table import ResponseTable, response_rows, response_table
 from ..record.writer import Recorder, TrialJournal
 from ..replaying import Recalled, walk
-from ..run_trial import Cues, WindowCues, run_trial
-from ..session import Session, brief, write_info
-from ..trial_log import Judged, SessionLog
+from ..run_trial import Cues, WindowCues, check_episode, run_trial
+from ..session import Session, brief, for_record, write_info
+from ..trial_log import Judged, TrialLog, WriteEvent
 
 #: after so many failed trials, and none that succeeded, no more are tried
 _NONE_AT_ALL = 3
@@ -282,3 +283,91 @@ class TrialTaker:
         if self._codes is not None and (self._codes.practice or not planned.practice):
             episode.mark(self._codes, journal.trigger)
         return WindowCues(self._window, episode, steps)
+
+
+class SessionLog:
+    """Writes the events with which trials begin, end and fail, and knows what became of each.
+
+    Parameters
+    ----------
+    now : the wall clock, for the measured column ``started_at``
+    state : of the session when it began or went on
+    retry_failed : whether trials that failed before are tried again
+    """
+
+    def __init__(
+        self, write: WriteEvent, now: Callable[[], str], state: SessionState | None = None, retry_failed: bool = False
+    ) -> None:
+        self._write, self._now = write, now
+        state = state or SessionState.of((), ())
+        self.done: dict[str, int] = {**state.finished}
+        self.failed: dict[str, str] = {} if retry_failed else {**state.failed}
+        self._attempts: dict[str, int] = {**state.attempts}
+
+    def attempts(self, planned: PlannedTrial) -> int:
+        """The number of attempts at a trial so far."""
+        return self._attempts.get(trial_key(planned.practice, planned.trial), 0)
+
+    def pending(self, plan: Sequence[PlannedTrial]) -> list[PlannedTrial]:
+        """The trials that are neither finished nor failed."""
+        return [planned for planned in plan if trial_key(False, planned.trial) not in {**self.done, **self.failed}]
+
+    def start(self, planned: PlannedTrial, trial: Trial) -> TrialLog:
+        """Begin the next attempt at a trial."""
+        key = trial_key(planned.practice, planned.trial)
+        attempt = self._attempts[key] = self._attempts.get(key, 0) + 1
+        self._write(
+            {
+                "event": "trial_start",
+                "trial": key,
+                "attempt": attempt,
+                "block": planned.block,
+                "practice": planned.practice,
+                "levels": dict(trial.levels),
+                "seed": trial.seed,
+                "trial_id": trial.trial_id,
+                "set_size": trial.set_size,
+                "list_length": trial.list_length,
+                "started_at": self._now(),
+            }
+        )
+        return TrialLog(self._write, key, attempt)
+
+    def finish(self, log: TrialLog, steps: int) -> None:
+        """Write the last step of a trial, and that it is finished."""
+        log.flush()
+        self._write({"event": "trial_end", "trial": log.key, "attempt": log.attempt, "steps": steps})
+        self.done[log.key] = log.attempt
+
+    def fail(self, planned: PlannedTrial, reason: str) -> None:
+        """Write that a trial failed."""
+        key = trial_key(planned.practice, planned.trial)
+        self._write({"event": "trial_failed", "trial": key, "attempt": self._attempts[key], "why": reason})
+        self.failed[key] = reason
+
+
+#: the reaction time of every rehearsed answer
+_RT_MS = 500.0
+
+
+def rehearsed(trials: Iterable[Trial]) -> ResponseTable:
+    """The response table that these trials would give.
+
+    Parameters
+    ----------
+    trials : of one paradigm, steps for people and machines alike
+    """
+    events: list[Event] = []
+    log, paradigm = SessionLog(events.append, lambda: ""), ""
+    for number, trial in enumerate(trials, start=1):
+        paradigm = trial.paradigm
+        trial_log = log.start(PlannedTrial(1, number, trial.levels, trial.seed), trial)
+        for step in trial.steps:
+            ask = step.percept.ask
+            value = None
+            if ask is not None:
+                value = step.truth.answer if ask.kind.scored else ask.kind.unscored_answer(number % 2 == 0)
+            trial_log.step(step, step.percept, None if ask is None else Response(value, _RT_MS, {}, "answered", {}))
+        log.finish(trial_log, len(trial.steps))
+    session = {"session": "rehearsed", "participant": "", "agent_kind": "ideal", "agent": "ideal", "paradigm": paradigm}
+    return response_table(response_rows(session, events))

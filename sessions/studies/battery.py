@@ -18,8 +18,7 @@ from ...paradigms import AnswerKeys, PlannedTrial, ResponseKind
 from ...paradigms.identity import digest
 from ..key_mapping import check_keys
 from ..people import DRAWN, seeds_taken, session_names
-from ..plan import try_out
-from ..request import Request
+from ..plan import Request, try_out
 from ..run import begin
 from ..runner import Progress, Runner
 from ..session import Session, complete, reopen, utc_now

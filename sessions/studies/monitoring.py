@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from ...core.errors import SpanLabError
-from ..record.columns import implausible_in, read_displays, replacements
+from ..record.displays import implausible_in, read_displays, replacements
 from ..record.events import Event
 from ..record.quiz import quiz_of
 from ..record.reader import (
@@ -423,6 +423,9 @@ def _row(session: MonitoredSession, now: float) -> tuple[str, ...]:
     trials = f"{session.done}/{session.planned}" if session.planned else ""
     if session.practice and not session.done and session.state != "finished":
         trials += f" (practice: {session.practice})"
+    codes = f"{session.sent} sent" if session.sent or session.unsent else ""
+    if session.unsent:
+        codes += f", {session.unsent} NOT sent"
     return (
         session.participant,
         session.group,
@@ -436,9 +439,7 @@ def _row(session: MonitoredSession, now: float) -> tuple[str, ...]:
         f"{session.worst_ms:+.1f} ms" if session.displays else "",
         str(session.dropped) if session.displays else "",
         session.timing,
-        f"{session.sent} sent" + (f", {session.unsent} NOT sent" if session.unsent else "")
-        if session.sent or session.unsent
-        else "",
+        codes,
         f"{duration(max(0.0, now - session.sign))} ago",
         session.code,
         session.note,

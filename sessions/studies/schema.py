@@ -120,8 +120,9 @@ class FieldPart(StrictModel):
         elif self.type == "text":
             fits = len(typed) <= _LONGEST and typed.isprintable()
         else:
-            fits = bool((_WHOLE if self.type == "whole" else _NUMBER).fullmatch(typed))
-            value = (int(typed) if self.type == "whole" else float(typed.replace(",", "."))) if fits else 0
+            pattern, number = (_WHOLE, int) if self.type == "whole" else (_NUMBER, float)
+            fits = bool(pattern.fullmatch(typed))
+            value = number(typed.replace(",", ".")) if fits else 0
             fits = fits and (self.range is None or self.range[0] <= value <= self.range[1])
         if not fits:
             raise ValueError(sentence("wrong.expected", language, what=self.expected(language), found=repr(typed[:60])))

@@ -134,7 +134,7 @@ _FILTERS = (("all", "all replies"), ("wrong", "wrong"), ("invalid", "invalid"), 
 
 
 def _short(value: Any) -> str:
-    text = "yes" if value is True else "no" if value is False else str(value)
+    text = ("no", "yes")[value] if isinstance(value, bool) else str(value)
     return text if len(text) <= 300 else text[:299] + "…"
 
 
@@ -148,13 +148,7 @@ def _conversation(read: Transcript, talk: Talk) -> dict[str, Any]:
         "score": f"{right} of {items} items right" if items else "",
         "turns": [_turn(turn) for turn in talk.turns],
         "unanswered": talk.unanswered,
-        "past": (
-            f"{talk.past:,} messages of earlier trials"
-            if talk.past > 1
-            else f"{talk.past} message of an earlier trial"
-            if talk.past
-            else ""
-        ),
+        "past": f"{talk.past:,} message{'s' * (talk.past > 1)} of earlier trials" if talk.past else "",
     }
 
 

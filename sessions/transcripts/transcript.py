@@ -25,10 +25,11 @@ from ...core.json_values import as_object, grouped
 from ...core.registry import as_tuple
 from ...paradigms import Answer, ResponseKind, Trial, compile_trial
 from ...stimuli import Stimulus
+from ..costs import SessionLedger
 from ..plan import UnseenTrials
-from ..record.reader import is_practice, read_events, trial_key, write_responses
+from ..record.reader import is_practice, read_events, trial_key
+from ..record.table import write_responses
 from ..replaying import TakenTrial, taken_trials
-from ..run import SessionLedger
 from ..session import Session, planned_as_begun, same_trials, write_info
 from ..trial_log import judge
 
@@ -250,8 +251,10 @@ def _mark(event: Mapping[str, Any]) -> Mark:
         return "unread"
     if all(score["correct"] is None for score in scores):
         return ""
-    right = sum(bool(score["correct"]) for score in scores)
-    return "right" if right == len(scores) else "partly" if right else "wrong"
+    right = [bool(score["correct"]) for score in scores]
+    if all(right):
+        return "right"
+    return "partly" if any(right) else "wrong"
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,12 +87,12 @@ def test_episodes_that_are_no_oracles_do_not_look_at_the_truth() -> None:
 
 def test_the_runner_hands_the_truth_over_in_one_line_and_to_oracles_alone() -> None:
     from spanlab.agents import base
-    from spanlab.sessions import agent_checks, participant_flow, replaying, run_trial, runner
+    from spanlab.sessions import participant_flow, replaying, run_trial, runner
     from spanlab.sessions.strategies import batches, concurrently, one_by_one
 
     lines = [line.strip() for line in inspect.getsource(run_trial).splitlines() if ".truth" in line]
     assert lines == ["response = await (episode.step(percept, step.truth) if oracle else episode.step(percept))"]
-    others = [base, agent_checks, runner, batches, concurrently, one_by_one, participant_flow]
+    others = [base, runner, batches, concurrently, one_by_one, participant_flow]
     calls = [
         ast.unparse(node)
         for module in (replaying, *others)

@@ -30,7 +30,7 @@ from spanlab.exchange import (
 from spanlab.exchange.registry import FormatRegistry
 from spanlab.paradigms import compile_trial, drawn_values, load_paradigm
 from spanlab.paradigms.trials_file import TrialsFile
-from spanlab.sessions.request import plan_trials
+from spanlab.sessions.plan import plan_trials
 
 ROOT = Path(__file__).resolve().parents[2]
 

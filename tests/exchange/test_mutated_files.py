@@ -25,11 +25,12 @@ from spanlab.extensions.replication.worm.folder import import_worm
 from spanlab.extensions.standards.sharing import Sharing
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.trials_file import TrialsFile, write_trials
-from spanlab.sessions import complete, read_responses, reopen, same_trials
+from spanlab.sessions import read_responses, reopen, same_trials
 from spanlab.sessions.evaluations.evaluation_set import EvaluationSet
-from spanlab.sessions.record.reader import write_responses
+from spanlab.sessions.plan import plan_trials
+from spanlab.sessions.record.table import write_responses
 from spanlab.sessions.replaying import recorded_agent
-from spanlab.sessions.request import plan_trials
+from spanlab.sessions.session import complete
 from spanlab.sessions.studies.monitoring import overview
 from spanlab.sessions.studies.study import load_study
 from spanlab.sessions.transcripts.transcript import Transcript

@@ -364,7 +364,8 @@ def chats(maker: Maker) -> None:
 def tables(folder: Path, chat: str, display: str) -> None:
     """The response tables of all sessions; and of the half-way ones when they have gone on to their
     end, in a copy."""
-    from spanlab.sessions import complete, find_sessions
+    from spanlab.sessions import find_sessions
+    from spanlab.sessions.session import complete
 
     written = {path: table_of(path) for path in find_sessions([folder])}
     halves = [path.relative_to(folder) for path in written if not complete(path)]
@@ -388,7 +389,8 @@ def tables(folder: Path, chat: str, display: str) -> None:
 
 def table_of(session: Path) -> str:
     """The response table of a session, without what was measured."""
-    from spanlab.sessions import COLUMNS, read_responses
+    from spanlab.sessions import read_responses
+    from spanlab.sessions.record.table import COLUMNS
 
     table = read_responses(session)
     measured = [

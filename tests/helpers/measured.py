@@ -10,8 +10,8 @@ from typing import Any
 
 from spanlab.sessions.record.events import AskedStep, Event
 from spanlab.sessions.record.marking import fields_of, inner_models
-from spanlab.sessions.record.reader import COLUMNS
 from spanlab.sessions.record.session_info import SessionInfo
+from spanlab.sessions.record.table import COLUMNS
 from spanlab.sessions.record.transcript_file import ReplyLine
 
 

@@ -18,9 +18,10 @@ from spanlab.core.agent_kinds import NETWORK, PARTICIPANT, AgentKind
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Paradigm, Percept, PlannedTrial, Truth, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
-from spanlab.sessions import COLUMNS, Request, Runner, Session, begin, read_responses
+from spanlab.sessions import Request, Runner, Session, begin, read_responses
 from spanlab.sessions.record.events import TrialStart
 from spanlab.sessions.record.reader import read_events
+from spanlab.sessions.record.table import COLUMNS
 
 MEASURED = [column.name for column in COLUMNS if column.measured]
 #: columns that say who answered, and in which session

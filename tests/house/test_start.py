@@ -35,7 +35,7 @@ def loaded(code: str) -> set[str]:
         "import spanlab",
         "import spanlab.paradigms",
         "import spanlab.agents",
-        "import spanlab.sessions.record.reader",
+        "import spanlab.sessions.record.table",
         COMMAND.format(arguments=["--help"]),
         COMMAND.format(arguments=["list"]),
         COMMAND.format(arguments=["replay", "--help"]),
@@ -46,7 +46,7 @@ def test_nothing_heavy_is_loaded(code: str) -> None:
 
 
 def test_analysis_needs_no_screen_and_no_models() -> None:
-    assert not loaded("import spanlab.analysis, spanlab.human_data, spanlab.sessions.record.reader") & {
+    assert not loaded("import spanlab.analysis, spanlab.human_data, spanlab.sessions.record.table") & {
         "torch",
         "psychopy",
         "openai",

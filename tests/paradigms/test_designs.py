@@ -25,7 +25,7 @@ from spanlab.paradigms import (
     trial_seed,
 )
 from spanlab.paradigms.language.schema import SessionDesign
-from spanlab.sessions.request import plan_trials
+from spanlab.sessions.plan import plan_trials
 
 FACTORS = "a: [1, 2, 3]\nb: [x, y]\nc: {random: [7, 8]}"
 

@@ -32,7 +32,7 @@ from spanlab.paradigms.responses import Rating
 from spanlab.sessions import Runner, read_responses, reopen
 from spanlab.sessions.record.reader import read_events
 from spanlab.sessions.replaying import recorded_agent
-from spanlab.sessions.trial_log import rehearsed
+from spanlab.sessions.strategies.one_by_one import rehearsed
 
 SURE = old_or_new(
     """\

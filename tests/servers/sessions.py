@@ -20,7 +20,7 @@ from servers.running import LONG_S
 from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, RequestLimits
 from spanlab.paradigms import Paradigm, PlannedTrial, compile_trial
 from spanlab.sessions import Session, find_sessions, read_responses
-from spanlab.sessions.record.session_files import is_reply, read_transcript
+from spanlab.sessions.record.reader import is_reply, read_transcript
 
 
 def spanlab(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:

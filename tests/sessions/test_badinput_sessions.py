@@ -21,9 +21,10 @@ from hypothesis import strategies as st
 from paradigm_texts import text
 
 from spanlab.core.errors import SpanLabError
-from spanlab.sessions import complete, read_responses, reopen, same_trials
-from spanlab.sessions.record.reader import response_table, write_responses
+from spanlab.sessions import read_responses, reopen, same_trials
+from spanlab.sessions.record.table import response_table, write_responses
 from spanlab.sessions.replaying import recorded_agent
+from spanlab.sessions.session import complete
 from spanlab.sessions.transcripts.transcript import Transcript
 
 FUZZ = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])

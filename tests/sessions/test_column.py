@@ -19,7 +19,7 @@ from written_anew import STORED
 #: place
 PLACES = {
     "sessions/record/events.py": "    chance: Annotated[",
-    "sessions/record/columns.py": '    *("practice", "pilot",',
+    "sessions/record/table.py": '    *("practice", "pilot",',
     "sessions/trial_log.py": '                "chance": step.truth.chance,',
 }
 
@@ -77,7 +77,7 @@ def test_the_example_of_the_documentation(tmp_path: Path, repository: Path) -> N
     assert {row[head.index("displays")] for row in rows} == {"1"}
     told = run(
         "-c",
-        "from spanlab.sessions.record.reader import COLUMNS, read_events, response_rows, read_session\n"
+        "from spanlab.sessions.record import COLUMNS, read_events, response_rows, read_session\n"
         "print(next(column.meaning for column in COLUMNS if column.name == 'displays'))\n"
         "print({row['displays'] for row in response_rows(read_session('older'), read_events('older'))})",
     )

@@ -11,8 +11,9 @@ from spanlab.agents.base import Response
 from spanlab.agents.interruptions import Unobtainable
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Percept, load_paradigm
-from spanlab.sessions import Runner, complete, read_responses
+from spanlab.sessions import Runner, read_responses
 from spanlab.sessions.record.reader import failed_trials, read_events
+from spanlab.sessions.session import complete
 
 VSR = load_paradigm("vsr")
 

@@ -32,10 +32,10 @@ from spanlab.paradigms import Percept, load_paradigm
 from spanlab.paradigms.language import yaml_source
 from spanlab.paradigms.responses.cells import Cells
 from spanlab.paradigms.responses.choice import Choice
-from spanlab.sessions import Runner, Session, complete, read_session, reopen
-from spanlab.sessions.agent_checks import settings_hash
+from spanlab.sessions import Runner, Session, read_session, reopen
 from spanlab.sessions.record.reader import read_events
 from spanlab.sessions.run import Watcher, carry_out
+from spanlab.sessions.session import complete, settings_hash
 from spanlab.stimuli import STIMULI
 
 
@@ -168,7 +168,7 @@ def test_the_window_has_the_settings_of_then(monkeypatch: pytest.MonkeyPatch) ->
     from spanlab.agents.human.participant import Participant
     from spanlab.agents.human.seating import window_again
     from spanlab.agents.human.simulated import SimulatedParticipant
-    from spanlab.sessions.agent_checks import changed_settings
+    from spanlab.sessions.session import changed_settings
 
     for made in (
         Participant(WindowOptions(fullscreen=False, width_cm=31.0)),

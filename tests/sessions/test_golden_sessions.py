@@ -26,9 +26,11 @@ from session_tools import one_thread
 from spanlab.agents.base import Response
 from spanlab.agents.chat.scripted import ScriptedServer
 from spanlab.paradigms import Trial
-from spanlab.sessions import Session, complete, find_sessions, read_responses, read_session, same_trials
+from spanlab.sessions import Session, find_sessions, read_responses, read_session, same_trials
 from spanlab.sessions.record.events import TrialStart
-from spanlab.sessions.record.reader import read_events, response_rows, response_table
+from spanlab.sessions.record.reader import read_events
+from spanlab.sessions.record.table import response_rows, response_table
+from spanlab.sessions.session import complete
 from spanlab.sessions.trial_log import judge
 
 SESSIONS = [path.relative_to(FOLDER).as_posix() for path in find_sessions([FOLDER])]

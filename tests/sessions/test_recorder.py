@@ -21,8 +21,8 @@ from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Percept, Truth, load_paradigm
 from spanlab.sessions import Runner, read_responses, reopen
 from spanlab.sessions.record.events import Event
-from spanlab.sessions.record.reader import read_events, response_table
-from spanlab.sessions.record.session_files import read_transcript
+from spanlab.sessions.record.reader import read_events, read_transcript
+from spanlab.sessions.record.table import response_table
 from spanlab.sessions.record.transcript_file import TRANSCRIPTS
 from spanlab.sessions.record.writer import Recorder, TrialJournal
 

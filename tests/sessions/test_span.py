@@ -24,19 +24,10 @@ from spanlab.paradigms import Paradigm, Percept, Truth, load_paradigm, plan_sess
 from spanlab.paradigms.checking import check_paradigm
 from spanlab.paradigms.design import staircase_rule
 from spanlab.paradigms.responses import SerialOrder
-from spanlab.sessions import (
-    Request,
-    Runner,
-    Session,
-    begin,
-    complete,
-    read_responses,
-    read_session,
-    reopen,
-    same_trials,
-)
+from spanlab.sessions import Request, Runner, Session, begin, read_responses, read_session, reopen, same_trials
 from spanlab.sessions.record.reader import read_events, staircase_of, trials_left
 from spanlab.sessions.record.staircase import Staircase, StaircaseRule
+from spanlab.sessions.session import complete
 
 LADDER = tuple(range(1, 13))
 

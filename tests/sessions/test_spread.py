@@ -9,7 +9,7 @@ from command_line import Run, command_line
 
 from spanlab.core.worker_pool import SerialPool
 from spanlab.sessions import find_sessions, make_machine, prepare, read_responses
-from spanlab.sessions.request import choose_trials
+from spanlab.sessions.plan import choose_trials
 from spanlab.sessions.run import Prepared, Watcher, replay_sessions, spread_sessions
 
 

@@ -16,9 +16,9 @@ from spanlab.agents.oracles import Chance, IdealAgent
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Paradigm, Percept, compile_trial, load_paradigm, plan_practice, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
-from spanlab.sessions import COLUMNS, Request, Runner, begin, read_responses, read_session, reopen
-from spanlab.sessions.record.columns import Column
-from spanlab.sessions.record.reader import read_events, read_table
+from spanlab.sessions import Request, Runner, begin, read_responses, read_session, reopen
+from spanlab.sessions.record.reader import read_events
+from spanlab.sessions.record.table import COLUMNS, Column, read_table
 
 SFR, SMU, VSR = (load_paradigm(name) for name in ("sfr", "smu", "vsr"))
 ARROW = {"string": "string", "integer": "int64", "number": "double", "boolean": "bool", "json": "string"}

@@ -19,7 +19,8 @@ from written_anew import ALL, CHATS, FILES, MACHINES, PEOPLE, SIMULATED, STORED,
 
 from spanlab.agents.chat.scripted import ScriptedServer
 from spanlab.sessions import read_session
-from spanlab.sessions.record.reader import read_events, write_responses
+from spanlab.sessions.record.reader import read_events
+from spanlab.sessions.record.table import write_responses
 
 #: parts of a paradigm in which no words are that it says to people
 _NO_WORDS = ("paradigm", "version", "factors", "draw", "set_size", "list_length", "network", "practice", "designs")

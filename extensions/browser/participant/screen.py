@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from spanlab.sessions.record import browser_of
-from spanlab.sessions.studies import Requirements
+from spanlab.sessions.studies.schema import Requirements
 
 from .calibration import Calibration
 

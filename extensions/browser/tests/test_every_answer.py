@@ -22,7 +22,7 @@ from spanlab.extensions.browser.participant.hands import By
 from spanlab.extensions.browser.visits.one_paradigm import ParadigmOffer
 from spanlab.paradigms import list_paradigms
 from spanlab.paradigms.compile import one_of_each
-from spanlab.sessions.request import plan_trials
+from spanlab.sessions.plan import plan_trials
 
 OBSERVER = "capacity:3"
 #: size of the screen in CSS pixels, and pixels of the screen in one of them

@@ -29,7 +29,8 @@ from spanlab.extensions.browser.visits.messages import Hello
 from spanlab.extensions.browser.visits.one_paradigm import ParadigmOffer, SessionNames
 from spanlab.extensions.browser.visits.visits import VisitDesk
 from spanlab.paradigms import list_paradigms
-from spanlab.sessions import SessionSeed, read_session
+from spanlab.sessions import read_session
+from spanlab.sessions.people import SessionSeed
 from spanlab.stimuli.kinds.plain import Blank
 
 

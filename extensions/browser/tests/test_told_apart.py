@@ -24,8 +24,8 @@ from spanlab.extensions.browser.visits.serving import make_server, running
 from spanlab.extensions.browser.visits.visits import VisitDesk
 from spanlab.paradigms import load_paradigm
 from spanlab.sessions import Request, Runner, begin
+from spanlab.sessions.plan import plan_trials
 from spanlab.sessions.record.session_info import Browser, browser_of
-from spanlab.sessions.request import plan_trials
 
 PHONE = (
     "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Mobile Safari/537.36"

@@ -8,7 +8,7 @@ import threading
 import time
 from typing import Any
 
-from spanlab.sessions.studies import STATES, Judge, duration, standing_by_person, standings, table_of
+from spanlab.sessions.studies.monitoring import STATES, Judge, duration, standing_by_person, standings, table_of
 
 from .visits import Presence, VisitDesk
 

@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 from spanlab.agents import PageContent, WindowAgent
 from spanlab.agents.human.input import USUAL, Refractory
 from spanlab.agents.human.pages import Question
-from spanlab.core import SpanLabError, append_line
+from spanlab.core import SpanLabError
+from spanlab.core.atomic_files import append_line
 from spanlab.core.locale import sentence
 from spanlab.paradigms import (
     Generator,
@@ -22,40 +23,26 @@ from spanlab.paradigms import (
     one_of_each,
 )
 from spanlab.paradigms.responses import AnswerKeys
-from spanlab.sessions import (
-    KeySetting,
-    utc_now,
-)
+from spanlab.sessions import utc_now
+from spanlab.sessions.key_mapping import KeySetting
 from spanlab.sessions.record import read_events
 from spanlab.sessions.studies import (
-    JOURNAL,
     Battery,
-    EndedEarlyError,
-    Judge,
-    Kind,
-    Monitor,
     Study,
-    StudyFullError,
     Visit,
     VisitRequest,
-    about_participant,
-    answered,
-    ask_for_consent,
-    check_place,
-    check_request,
-    completed,
-    find,
-    known_fields,
-    misnamed,
     people,
-    questions,
     read_head,
     read_journal,
-    read_typed,
     runs,
     sit_down,
-    to_ask,
 )
+from spanlab.sessions.studies.battery import EndedEarlyError, ask_for_consent
+from spanlab.sessions.studies.monitoring import Judge, Monitor
+from spanlab.sessions.studies.participants import Kind, StudyFullError, find, misnamed
+from spanlab.sessions.studies.schema import read_typed
+from spanlab.sessions.studies.visit import about_participant, answered, check_place, check_request, questions, to_ask
+from spanlab.sessions.studies.visit_files import JOURNAL, completed, known_fields
 from spanlab.stimuli.render import PaletteName
 
 from ..participant.agent import BrowserParticipant, check_answerable_at_page, check_displays_at_page

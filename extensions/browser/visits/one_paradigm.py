@@ -18,24 +18,14 @@ from spanlab.agents import PageContent, WindowAgent
 from spanlab.core import SpanLabError
 from spanlab.core.locale import sentence
 from spanlab.paradigms import Paradigm, PlannedTrial, Trial, load_paradigm, one_of_each, plan_session, resolve_levels
-from spanlab.sessions import (
-    ChosenTrials,
-    KeySetting,
-    Request,
-    Runner,
-    Session,
-    SessionSeed,
-    begin,
-    complete,
-    key_request,
-    plan_trials,
-    reopen,
-    seed_for,
-    session_names,
-    session_stem,
-)
+from spanlab.sessions import Request, Runner, Session, begin, plan_trials, reopen
+from spanlab.sessions.key_mapping import KeySetting, key_request
+from spanlab.sessions.people import SessionSeed, seed_for, session_names
+from spanlab.sessions.plan import ChosenTrials
 from spanlab.sessions.record import in_browser, read_session
-from spanlab.sessions.studies import Judge, ParadigmMonitor
+from spanlab.sessions.run import session_stem
+from spanlab.sessions.session import complete
+from spanlab.sessions.studies.monitoring import Judge, ParadigmMonitor
 
 from ..participant.agent import BrowserParticipant
 from ..participant.channel import Channel

@@ -15,7 +15,9 @@ from typing import Any
 
 from spanlab.agents import WindowAgent
 from spanlab.agents.human.pages import Question
-from spanlab.core import SpanLabError, UnwritableError, append_line, check_room
+from spanlab.core import SpanLabError
+from spanlab.core.atomic_files import append_line, check_room
+from spanlab.core.errors import UnwritableError
 from spanlab.core.locale import sentence
 from spanlab.sessions import utc_now
 

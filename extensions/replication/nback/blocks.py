@@ -20,7 +20,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from spanlab.core import Problem, SpanLabError, whole_folder
+from spanlab.core import SpanLabError, whole_folder
+from spanlab.core.errors import Problem
 from spanlab.exchange import ImportedSet, TrialSet, import_sets
 from spanlab.paradigms import (
     Generator,

@@ -45,7 +45,8 @@ from spanlab.extensions.replication.nback.results import (
     read_results,
     read_stimulus,
 )
-from spanlab.sessions import complete, find_sessions, read_responses, read_session
+from spanlab.sessions import find_sessions, read_responses, read_session
+from spanlab.sessions.session import complete
 
 
 def table_of(folder: Path) -> pd.DataFrame:

@@ -23,8 +23,8 @@ from spanlab.paradigms import load_paradigm, resolve_levels
 from spanlab.paradigms.identity import digest, trial_id, trial_seed
 from spanlab.sessions import find_sessions, read_session
 from spanlab.sessions.people import drawn_seeds, seed_for
+from spanlab.sessions.plan import plan_trials, trials_like
 from spanlab.sessions.replaying import recorded_agent
-from spanlab.sessions.request import plan_trials, trials_like
 from spanlab.sessions.run import begin, session_stem
 from spanlab.sessions.runner import Runner
 from spanlab.sessions.studies.battery import Battery

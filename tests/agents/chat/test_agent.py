@@ -28,7 +28,7 @@ from spanlab.agents.chat.scripted import ScriptedServer, completion, demonstrati
 from spanlab.agents.interruptions import Unobtainable
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Trial, compile_trial, load_paradigm
-from spanlab.sessions.record.session_files import read_transcript, replies_by_trial
+from spanlab.sessions.record.reader import read_transcript, replies_by_trial
 from spanlab.sessions.record.writer import Recorder, TrialJournal
 
 KEY = "sk-" + "test" * 3 + "-1234567890"

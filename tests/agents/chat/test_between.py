@@ -26,9 +26,8 @@ from spanlab.paradigms import compile_trial, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request as Wanted
 from spanlab.sessions import begin, read_session
-from spanlab.sessions.record.reader import read_events
-from spanlab.sessions.record.session_files import read_transcript
-from spanlab.sessions.run import SessionOutlook, estimate_session
+from spanlab.sessions.costs import SessionOutlook, estimate_session
+from spanlab.sessions.record.reader import read_events, read_transcript
 from spanlab.sessions.transcripts.transcript import Transcript
 
 VSR, CD = load_paradigm("vsr"), load_paradigm("cd")

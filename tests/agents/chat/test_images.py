@@ -26,7 +26,7 @@ from spanlab.paradigms import compile_trial, list_paradigms, load_paradigm, plan
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request as Wanted
 from spanlab.sessions import Runner, begin, read_session, reopen
-from spanlab.sessions.record.session_files import read_transcript
+from spanlab.sessions.record.reader import read_transcript
 from spanlab.stimuli import Stimulus
 from spanlab.stimuli.render.pixels import picture
 

@@ -21,10 +21,8 @@ from spanlab.paradigms import Paradigm, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request as Wanted
 from spanlab.sessions import begin, read_responses, read_session
-from spanlab.sessions.plan import UnseenTrials
-from spanlab.sessions.record.reader import read_events
-from spanlab.sessions.record.session_files import read_transcript
-from spanlab.sessions.request import list_of
+from spanlab.sessions.plan import UnseenTrials, list_of
+from spanlab.sessions.record.reader import read_events, read_transcript
 from spanlab.sessions.transcripts.transcript import Transcript
 
 CD, NBACK, VSR = load_paradigm("cd"), load_paradigm("nback_verbal_feedback"), load_paradigm("vsr")
@@ -274,7 +272,7 @@ def test_what_practice_and_memory_take_is_foreseen(tmp_path: Path) -> None:
 
     from spanlab.agents.chat.cost.estimate import sent
     from spanlab.agents.chat.messages import Message, Text
-    from spanlab.sessions.run import SessionOutlook, estimate_session
+    from spanlab.sessions.costs import SessionOutlook, estimate_session
 
     for settings in (
         {"practice": "feedback"},

@@ -30,8 +30,8 @@ from spanlab.agents.chat.transport.paid_replies import PaidReplies
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Paradigm, Step, Trial, Truth, compile_trial, list_paradigms, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
+from spanlab.sessions.plan import Request as SessionRequest
 from spanlab.sessions.plan import try_out
-from spanlab.sessions.request import Request as SessionRequest
 
 PARADIGMS = list_paradigms()
 VSR, VERBAL = load_paradigm("vsr"), load_paradigm("nback_verbal")

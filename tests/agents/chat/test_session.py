@@ -25,10 +25,10 @@ from spanlab.agents.departures import in_vain, refused
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
-from spanlab.sessions import COLUMNS, Runner, begin, find_sessions, read_responses, read_session, reopen
 from spanlab.sessions import Request as Wanted
-from spanlab.sessions.record.reader import read_events
-from spanlab.sessions.record.session_files import read_transcript
+from spanlab.sessions import Runner, begin, find_sessions, read_responses, read_session, reopen
+from spanlab.sessions.record.reader import read_events, read_transcript
+from spanlab.sessions.record.table import COLUMNS
 from spanlab.sessions.record.transcript_file import TRANSCRIPTS
 
 VSR = load_paradigm("vsr")

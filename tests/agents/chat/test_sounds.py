@@ -29,7 +29,7 @@ from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import compile_trial, load_paradigm, plan_session
 from spanlab.sessions import Request as Wanted
 from spanlab.sessions import Runner, begin, read_responses, read_session, reopen
-from spanlab.sessions.record.session_files import read_transcript
+from spanlab.sessions.record.reader import read_transcript
 
 AUDIO = {"sounds": "audio"}
 

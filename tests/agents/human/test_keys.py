@@ -44,7 +44,8 @@ from spanlab.sessions.key_mapping import (
     key_request,
     key_setting,
 )
-from spanlab.sessions.record.reader import read_responses, read_session
+from spanlab.sessions.record.reader import read_session
+from spanlab.sessions.record.table import read_responses
 from spanlab.sessions.session import recorded_keys
 
 SAME = Choice.model_validate({"options": ["same", "different"], "keys": ["f", "j"]})

@@ -16,8 +16,9 @@ from pausing_bench import DELAY, TRIALS
 from spanlab.analysis.data.exclusions import Rule, apply_exclusions
 from spanlab.analysis.data.timing import session_timing, verdict
 from spanlab.sessions import read_responses
-from spanlab.sessions.record.columns import TrialTiming
-from spanlab.sessions.record.reader import read_events, read_session, read_table, response_rows, trials_left
+from spanlab.sessions.record.displays import TrialTiming
+from spanlab.sessions.record.reader import read_events, read_session, trials_left
+from spanlab.sessions.record.table import read_table, response_rows
 from spanlab.sessions.session import same_trials
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")]

@@ -23,7 +23,7 @@ from spanlab.agents.human.display.patch import CORNERS, Patch, PatchView, read_p
 from spanlab.agents.human.seating import window_again
 from spanlab.analysis.data.timing import SessionTiming, TimedPress, read_timings, verdict
 from spanlab.core.errors import SpanLabError
-from spanlab.sessions.record.columns import read_displays
+from spanlab.sessions.record.displays import read_displays
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")
 BENCH = Path(__file__).resolve().parents[2] / "helpers" / "lab" / "timing_bench.py"

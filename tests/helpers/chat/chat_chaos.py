@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from spanlab.sessions import COLUMNS, read_responses
+from spanlab.sessions import read_responses
+from spanlab.sessions.record.table import COLUMNS
 
 LASTING = [column.name for column in COLUMNS if not column.measured and column.name != "session"]
 

@@ -17,8 +17,9 @@ from spanlab.agents.chat.messages import Reply, Request
 from spanlab.agents.chat.transport.departure import Departures
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Paradigm, PlannedTrial
-from spanlab.sessions import COLUMNS, Runner, Session, begin, read_responses, reopen
 from spanlab.sessions import Request as Wanted
+from spanlab.sessions import Runner, Session, begin, read_responses, reopen
+from spanlab.sessions.record.table import COLUMNS
 
 LASTING = [column.name for column in COLUMNS if not column.measured and column.name != "session"]
 Say = Callable[[list[dict[str, Any]]], str]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import pandas as pd
 
-from spanlab.sessions.record.reader import COLUMNS
+from spanlab.sessions.record.table import COLUMNS
 
 Probability = Callable[[int, int], float]
 

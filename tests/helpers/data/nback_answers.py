@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spanlab.sessions.record.reader import COLUMNS
+from spanlab.sessions.record.table import COLUMNS
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden"
 

@@ -15,7 +15,8 @@ import numpy as np
 from lab_journey import Traveller, watch
 
 from spanlab.agents.human.input.xtest import InputEvent, XTestInput
-from spanlab.sessions.trial_log import SessionLog, TrialLog
+from spanlab.sessions.strategies.one_by_one import SessionLog
+from spanlab.sessions.trial_log import TrialLog
 
 
 class Person(Traveller):

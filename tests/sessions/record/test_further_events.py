@@ -25,8 +25,8 @@ from spanlab.sessions.record import (
     response_rows,
 )
 from spanlab.sessions.record.further_events import FURTHER_EVENTS, EventModels, event_columns
-from spanlab.sessions.record.reader import response_table
-from spanlab.sessions.record.session_files import event_damage
+from spanlab.sessions.record.reader import event_damage
+from spanlab.sessions.record.table import response_table
 from spanlab.sessions.record.writer import Recorder, TrialJournal
 
 SESSION = STORED / "vsr-ideal-s11"

@@ -14,12 +14,12 @@ from written_anew import STORED
 from spanlab.analysis.data.door import COLUMNS as LOADED
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms.language.timeline import LIST_COLUMNS, WHOLE_COLUMNS
-from spanlab.sessions.record.columns import COLUMNS, ORDER, OWN_COLUMNS, TrialTiming, columns_of
+from spanlab.sessions.record.displays import TrialTiming
 from spanlab.sessions.record.events import AskedStep, Event, Notes, OwnColumns, Score, ShownDisplay, TrialStart
 from spanlab.sessions.record.marking import Holds, InTable, fields_of
-from spanlab.sessions.record.reader import read_events
-from spanlab.sessions.record.session_files import event_damage, session_damage
+from spanlab.sessions.record.reader import event_damage, read_events, session_damage
 from spanlab.sessions.record.session_info import Keys, PlanEntry, SessionInfo, StaircasePlan
+from spanlab.sessions.record.table import COLUMNS, ORDER, OWN_COLUMNS, columns_of
 from spanlab.sessions.record.writer import Recorder
 
 SOURCES = (SessionInfo, TrialStart, AskedStep, OwnColumns, Score, Notes, ShownDisplay, TrialTiming)

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 import spanlab
 from spanlab.core import extras
-from spanlab.sessions.record import reader
-from spanlab.sessions.record.reader import Table
+from spanlab.sessions.record import table as tables
+from spanlab.sessions.record.table import Table
 
 ROOT = Path(__file__).resolve().parents[3]
 TYPES = {"text": "string", "whole": "integer", "number": "number", "yes": "boolean"}
@@ -58,7 +58,7 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """An installation without the extras parquet and figures."""
     there = extras.find_spec
     monkeypatch.setattr(extras, "find_spec", lambda name: None if name in ("pyarrow", "vl_convert") else there(name))
-    monkeypatch.setattr(reader, "_arrow", lambda: None)
+    monkeypatch.setattr(tables, "_arrow", lambda: None)
 
 
 @pytest.fixture

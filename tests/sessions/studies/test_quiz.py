@@ -19,9 +19,10 @@ from spanlab.core.errors import ParadigmError, SpanLabError
 from spanlab.core.locale import languages
 from spanlab.paradigms import Percept, load_paradigm
 from spanlab.paradigms.preview.example import example_displays
-from spanlab.sessions import Runner, complete, read_responses, reopen
+from spanlab.sessions import Runner, read_responses, reopen
 from spanlab.sessions.participant_flow import QuizNotPassedError
 from spanlab.sessions.record.reader import read_events, read_session, trials_left
+from spanlab.sessions.session import complete
 from spanlab.sessions.studies.battery import Battery, QuizLeftError
 from spanlab.sessions.studies.monitoring import overview
 from spanlab.sessions.studies.study import Study, load_study

@@ -18,9 +18,9 @@ from spanlab.analysis.data.loading import load
 from spanlab.api.studies import unfinished
 from spanlab.core.atomic_files import only_writer
 from spanlab.core.errors import SpanLabError, UnwritableError
-from spanlab.sessions import COLUMNS
 from spanlab.sessions import run as run_module
-from spanlab.sessions.record.reader import find_sessions, read_responses, read_session
+from spanlab.sessions.record.reader import find_sessions, read_session
+from spanlab.sessions.record.table import COLUMNS, read_responses
 from spanlab.sessions.studies import visit as visit_module
 from spanlab.sessions.studies.battery import Battery
 from spanlab.sessions.studies.study import Study

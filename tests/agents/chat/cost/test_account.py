@@ -28,8 +28,9 @@ from spanlab.agents.chat.messages import Reply, Taken
 from spanlab.agents.chat.transport.departure import Departure, Fault
 from spanlab.api.options import parse_prices
 from spanlab.core.errors import SpanLabError
-from spanlab.sessions import COLUMNS, read_responses, read_session
+from spanlab.sessions import read_responses, read_session
 from spanlab.sessions.record.reader import read_events
+from spanlab.sessions.record.table import COLUMNS
 
 LASTING = [column.name for column in COLUMNS if not column.measured]
 PRICES = Prices(input=2, output=10)

@@ -18,7 +18,7 @@ from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, RequestLimits
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request, Runner, begin, find_sessions
-from spanlab.sessions.record.session_files import read_transcript
+from spanlab.sessions.record.reader import read_transcript
 from spanlab.sessions.transcripts.transcript import Transcript
 
 NBACK = load_paradigm("nback_verbal")

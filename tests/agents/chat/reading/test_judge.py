@@ -25,8 +25,7 @@ from spanlab.agents.chat.messages import Reply
 from spanlab.agents.chat.transport.departure import Departure, Fault, RateLimiter
 from spanlab.core.errors import SpanLabError
 from spanlab.sessions import read_responses, read_session
-from spanlab.sessions.record.reader import read_events
-from spanlab.sessions.record.session_files import read_transcript
+from spanlab.sessions.record.reader import read_events, read_transcript
 from spanlab.sessions.transcripts.transcript import Transcript
 
 VAGUE = "Position five, that is the one in the centre, as I recall it."

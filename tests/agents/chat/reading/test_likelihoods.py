@@ -24,9 +24,8 @@ from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.responses.choice import Choice
 from spanlab.sessions import Request as Wanted
 from spanlab.sessions import Runner, Session, begin, find_sessions, read_responses, reopen
-from spanlab.sessions.record.reader import read_events
-from spanlab.sessions.record.session_files import is_reply, read_transcript
-from spanlab.sessions.run import SessionOutlook
+from spanlab.sessions.costs import SessionOutlook
+from spanlab.sessions.record.reader import is_reply, read_events, read_transcript
 from spanlab.sessions.transcripts.transcript import Transcript
 
 VSR = load_paradigm("vsr")

@@ -26,7 +26,7 @@ from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request as Wanted
 from spanlab.sessions import Runner, begin, read_responses
-from spanlab.sessions.record.session_files import read_transcript
+from spanlab.sessions.record.reader import read_transcript
 
 NBACK = load_paradigm("nback_verbal")
 REQUEST = Request((Message("user", (Text("m or -?"),)),), {"temperature": 0.5}, "1" * 16, "some name", 7)

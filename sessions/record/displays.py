@@ -1,34 +1,26 @@
-"""The response table: its columns, as the models of the record declare them, and its rows, as the
-events of a session give them.
-
-Some columns say which displays had a time to last, and how they were shown.
-"""
+"""The displays of a session, as its events say: which had a time to last, how they were shown, and what of
+that stands in the response table."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from types import NoneType
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any
 
 from typing_extensions import TypedDict
 
-from .events import AskedStep, Event, Notes, OwnColumns, Score, ShownDisplay, TrialStart
-from .further_events import OWN_EVENTS, event_cells
-from .marking import Cell, ColumnType, Holds, InTable, fields_of
-from .session_files import finished_trials
-from .session_info import SessionInfo, in_browser
+from .marking import Holds, InTable
+from .session_info import in_browser
 
 #: why a trial was cut off whose page was loaded anew
 RELOADED = "reloaded"
+
+
 #: An answer is followed by the end of its display within so many refreshes, where it ends the
 #: display; and what late frames and a late press took.
 _REFRESHES_AFTER_ANSWER = 3
-
-
-_TYPES: Mapping[type, ColumnType] = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,186 +291,3 @@ def _joined(before: str | None, reasons: Iterable[str]) -> str:
 
 def _away(times: Any) -> float:
     return sum(float(absence.get("for_ms") or 0.0) for absence in times or ())
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column of the response table.
-
-    ``measured`` columns hold what the machine or the person happened to take (times, frames,
-    latency); all others are the same in every run of the same session. Columns of type ``json``
-    hold a scalar of any type as JSON text (answers may be numbers or words). ``loaded`` ones are
-    read by the analysis.
-    """
-
-    name: str
-    type: ColumnType
-    meaning: str
-    unit: str = ""
-    measured: bool = False
-    loaded: bool = False
-
-
-def _column_type(type_: Any) -> ColumnType:
-    if get_origin(type_) is Literal:
-        return "string"
-    types: set[ColumnType] = {
-        _TYPES.get(member, "json") for member in get_args(type_) or (type_,) if member is not NoneType
-    }
-    return types.pop() if len(types) == 1 else "json"
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnSource:
-    """The columns that come from one model: how its part of a row is made."""
-
-    cells: tuple[tuple[str, str, Callable[[Any], Cell] | None, Cell], ...]
-
-    def fill(self, record: Mapping[str, Any]) -> dict[str, Cell]:
-        """Its part of a row."""
-        row: dict[str, Cell] = {}
-        for name, field, cell, missing in self.cells:
-            value = record.get(field, missing)
-            if cell is not None:
-                value = missing if record.get(field) is None else cell(value)
-            row[name] = value
-        return row
-
-
-def columns_of(models: Sequence[type], order: Sequence[str]) -> tuple[tuple[Column, ...], tuple[ColumnSource, ...]]:
-    """The response table, and for each model what it gives to a row.
-
-    A field that two models share is a column of the first.
-
-    Parameters
-    ----------
-    order : the names of all columns
-
-    Raises
-    ------
-    TypeError
-        when a column has no place in the order, or a name in the order is no column.
-    """
-    columns: dict[str, Column] = {}
-    sources: list[ColumnSource] = []
-    for model in models:
-        cells: list[tuple[str, str, Callable[[Any], Cell] | None, Cell]] = []
-        for field in fields_of(model):
-            marks, holds = field.in_table, field.holds
-            if marks is None or (name := marks.name or field.name) in columns:
-                continue
-            columns[name] = Column(
-                name,
-                marks.type or _column_type(field.type),
-                marks.meaning or holds.meaning,
-                holds.unit,
-                holds.measured,
-                marks.loaded,
-            )
-            cells.append((name, field.name, marks.cell, marks.missing))
-        sources.append(ColumnSource(tuple(cells)))
-    if columns.keys() != set(order) or len(order) != len(columns):
-        raise TypeError(
-            "columns without a place in the order, or in it without a field:"
-            f" {', '.join(sorted(columns.keys() ^ set(order))) or 'one of them twice'}"
-        )
-    return tuple(columns[name] for name in order), tuple(sources)
-
-
-#: The declared columns in their order: the session, the trial and its question, the item, the
-#: answer and its score, times, cost.
-ORDER = (
-    *("session", "participant", "group", "agent_kind", "agent", "agent_settings_hash", "oracle"),
-    *("paradigm", "paradigm_version", "paradigm_hash", "generator", "keys"),
-    *("block", "trial", "trial_id", "seed", "step", "ask", "phase"),
-    *("practice", "pilot", "set_size", "list_length", "serial_position", "output_position", "retention_steps"),
-    *("chance", "blind", "correct_answer", "answer", "outcome", "correct"),
-    *("error", "period", "tolerance", "scale_from", "scale_to", "non_targets", "edit_distance"),
-    *("feedback_shown", "extraction", "attempts", "warm_up", "rt_ms"),
-    *("onset_ms", "planned_ms", "shown_ms", "planned_frames", "shown_frames", "dropped_frames"),
-    *("trial_off_ms", "trial_dropped_frames", "trial_paused_ms", "trial_unfocused_ms"),
-    *("trial_implausible", "trial_cuts", "trial_reloads"),
-    *("latency_ms", "prompt_tokens", "completion_tokens", "started_at"),
-)
-
-#: The columns as their models declare them. Factors that are not among them follow as
-#: ``factor_<name>``, further values that a paradigm records as ``record_<name>``, those that a kind
-#: of question adds to its scores as ``score_<name>``, and those of events of other packages as
-#: ``event_<event>_<field>`` (type ``json``).
-COLUMNS, _SOURCES = columns_of(
-    (SessionInfo, TrialStart, AskedStep, OwnColumns, Score, Notes, ShownDisplay, TrialTiming), ORDER
-)
-_OF_SESSION, _OF_TRIAL, _OF_QUESTION, _, _OF_SCORE, _OF_NOTES, _OF_DISPLAY, _TIMING = _SOURCES
-
-#: how columns begin that are not declared here
-FURTHER = ("factor_", "record_", "score_", "event_")
-
-#: factors and recorded values that are columns by themselves
-OWN_COLUMNS = frozenset(OwnColumns.__annotations__)
-
-Row = dict[str, Cell]
-
-
-def response_rows(session: Mapping[str, Any], events: Iterable[Event]) -> list[Row]:
-    """The rows of the response table of one session: one per answered item, finished trials only,
-    in the order of the plan (practice first)."""
-    events = list(events)
-    done, timing = finished_trials(events), trial_timing(session, events)
-    of_session = _OF_SESSION.fill(session)
-    heads: dict[str, tuple[TrialStart, Row]] = {}
-    rows: dict[str, list[Row]] = {}
-    further: defaultdict[str, Row] = defaultdict(dict)
-    for event in events:
-        if event["event"] == "trial_start":
-            if done.get(key := event["trial"]) == event["attempt"]:
-                heads[key], rows[key] = (
-                    (event, {**of_session, **_OF_TRIAL.fill(event), **_named(event["levels"], "factor")}),
-                    [],
-                )
-        elif (key := event.get("trial", "")) not in heads or done.get(key) != event.get("attempt"):
-            continue
-        elif event["event"] not in OWN_EVENTS:
-            further[key] |= event_cells(event)
-        elif event["event"] != "step":
-            continue
-        elif "ask" in event:
-            before = {**heads[key][1], **_of_question(event)}
-            of_trial = _TIMING.fill(timing.get((key, event["attempt"]), {}))
-            rows[key] += [{**before, **_of_score(score, before), **of_trial} for score in event["scores"]]
-        elif feedback := event.get("feedback"):
-            last = rows[key][-1]["ask"] if rows[key] else None
-            for row in rows[key]:
-                if row["ask"] == last:
-                    row["feedback_shown"] = feedback
-    ordered = sorted(
-        rows, key=lambda key: (not heads[key][0]["practice"], heads[key][0]["block"], int(key.removeprefix("p")))
-    )
-    for key, cells in further.items():
-        for row in rows[key]:
-            row.update(cells)
-    return [row for key in ordered for row in rows[key]]
-
-
-def _of_question(event: AskedStep) -> Row:
-    """Return the cells that all rows of a question share."""
-    shown = event.get("shown")
-    return {
-        **_OF_QUESTION.fill(event),
-        "feedback_shown": "",  # that of the step after it
-        **_OF_NOTES.fill(event["notes"]),
-        **_OF_DISPLAY.fill(shown[0] if shown else {}),
-        **_named(event["record"], "record"),
-    }
-
-
-def _named(values: Mapping[str, Any], prefix: str) -> Row:
-    return {name if name in OWN_COLUMNS else f"{prefix}_{name}": value for name, value in values.items()}
-
-
-def _of_score(score: Score, before: Row) -> Row:
-    """Return the cells of one score. If an item has no position, the question's holds."""
-    shared = {
-        name: before.get(name) if value is None and name in OWN_COLUMNS else value
-        for name, value in _OF_SCORE.fill(score).items()
-    }
-    return {**shared, **{f"score_{name}": value for name, value in score.get("more", {}).items()}}
