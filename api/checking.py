@@ -139,7 +139,7 @@ def _paradigm_checked(source: str | Path, details: bool) -> list[str]:
     from ..paradigms import load_paradigm
     from ..paradigms.checking import check_paradigm
     from ..paradigms.translation import illegible, untranslated
-    from ..sessions.strategies.one_by_one import rehearsed
+    from ..sessions.rehearsal import rehearsed
     from .studies import too_short
 
     trials: list[Trial] = []

@@ -16,7 +16,7 @@ from spanlab.analysis.figures import GROUPS, ROC, prospects
 from spanlab.analysis.stats import sort_cells
 from spanlab.core import __version__
 from spanlab.paradigms import compile_trial, load_paradigm, plan_session, session_design
-from spanlab.sessions.strategies.one_by_one import rehearsed
+from spanlab.sessions.rehearsal import rehearsed
 from spanlab.sessions.studies import is_study, load_study
 
 from .methods import MODEL, REFERENCES, level_order, scores_and_tests

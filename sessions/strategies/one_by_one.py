@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...agents.base import Agent, Episode, Response, Sentences, TrialContext
+from ...agents.base import Agent, Episode, Sentences, TrialContext
 from ...agents.interruptions import TrialCut, Unobtainable
 from ...agents.window import WindowAgent, WindowEpisode
 from ...core.errors import SpanLabError
@@ -16,10 +16,8 @@ from ...paradigms import Percept, PlannedTrial, Step, Trial
 from ...paradigms.design import replacement
 from ...paradigms.identity import digest
 from ..plan import UnseenTrials, with_examples
-from ..record.events import Event
 from ..record.reader import SessionState, trial_key
 from ..record.staircase import Staircase
-from ..record.table import ResponseTable, response_rows, response_table
 from ..record.writer import Recorder, TrialJournal
 from ..replaying import Recalled, walk
 from ..run_trial import Cues, WindowCues, check_episode, run_trial
@@ -344,30 +342,3 @@ class SessionLog:
         key = trial_key(planned.practice, planned.trial)
         self._write({"event": "trial_failed", "trial": key, "attempt": self._attempts[key], "why": reason})
         self.failed[key] = reason
-
-
-#: the reaction time of every rehearsed answer
-_RT_MS = 500.0
-
-
-def rehearsed(trials: Iterable[Trial]) -> ResponseTable:
-    """The response table that these trials would give.
-
-    Parameters
-    ----------
-    trials : of one paradigm, steps for people and machines alike
-    """
-    events: list[Event] = []
-    log, paradigm = SessionLog(events.append, lambda: ""), ""
-    for number, trial in enumerate(trials, start=1):
-        paradigm = trial.paradigm
-        trial_log = log.start(PlannedTrial(1, number, trial.levels, trial.seed), trial)
-        for step in trial.steps:
-            ask = step.percept.ask
-            value = None
-            if ask is not None:
-                value = step.truth.answer if ask.kind.scored else ask.kind.unscored_answer(number % 2 == 0)
-            trial_log.step(step, step.percept, None if ask is None else Response(value, _RT_MS, {}, "answered", {}))
-        log.finish(trial_log, len(trial.steps))
-    session = {"session": "rehearsed", "participant": "", "agent_kind": "ideal", "agent": "ideal", "paradigm": paradigm}
-    return response_table(response_rows(session, events))

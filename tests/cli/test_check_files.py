@@ -36,7 +36,7 @@ from spanlab.paradigms.responses import Choice
 from spanlab.paradigms.responses.keys import KEY_NAMES, RESERVED, key_problem, own_key
 from spanlab.sessions import Request, Runner, begin
 from spanlab.sessions.record.table import read_responses
-from spanlab.sessions.strategies.one_by_one import rehearsed
+from spanlab.sessions.rehearsal import rehearsed
 from spanlab.stimuli import STIMULI, Stimulus
 from spanlab.stimuli.scene import Primitive
 

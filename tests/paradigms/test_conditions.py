@@ -34,7 +34,7 @@ from spanlab.analysis.stats.mixed_model import sort_cells
 from spanlab.core.errors import ParadigmError
 from spanlab.paradigms import Paradigm, Step, compile_trial, load_paradigm, plan_session
 from spanlab.sessions import read_responses, reopen
-from spanlab.sessions.strategies.one_by_one import rehearsed
+from spanlab.sessions.rehearsal import rehearsed
 
 SWITCHING = """
 factors: {kind: {new: 1, old: 2}, delay: [9, 1]}

@@ -31,8 +31,8 @@ from spanlab.paradigms.checking import check_paradigm
 from spanlab.paradigms.responses import Rating
 from spanlab.sessions import Runner, read_responses, reopen
 from spanlab.sessions.record.reader import read_events
+from spanlab.sessions.rehearsal import rehearsed
 from spanlab.sessions.replaying import recorded_agent
-from spanlab.sessions.strategies.one_by_one import rehearsed
 
 SURE = old_or_new(
     """\
