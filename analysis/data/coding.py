@@ -15,7 +15,7 @@ import pandas as pd
 
 from ...core.errors import SpanLabError
 from ...core.registry import nearest
-from ...sessions.record.columns import FURTHER, OWN_COLUMNS
+from ...sessions.record.table import FURTHER, OWN_COLUMNS
 
 #: Columns of the record that conditions may be, besides factors and recorded values.
 PLAIN = (

@@ -15,7 +15,7 @@ import pandas as pd
 from ...core.agent_kinds import PARTICIPANT, kind_named
 from ...core.errors import SpanLabError
 from ...core.json_values import as_object
-from ...sessions.record.columns import Displays, read_displays
+from ...sessions.record.displays import Displays, read_displays
 from ...sessions.record.events import Climbed, Event
 from ...sessions.record.quiz import attention_checks, quiz_of
 from ...sessions.record.reader import (
@@ -24,13 +24,12 @@ from ...sessions.record.reader import (
     finished_scores,
     is_finished,
     read_events,
-    read_responses,
     read_session,
-    response_table,
     staircase_of,
 )
 from ...sessions.record.session_info import browser_of
 from ...sessions.record.staircase import describe_span
+from ...sessions.record.table import read_responses, response_table
 from .coding import Declared
 from .scoring import plural
 
@@ -557,6 +556,8 @@ def _context(session: Mapping[str, Any]) -> str:
     return f"{prompt}{turns}, and, when asked, {there}{after}{source}"
 
 
-def _timing(events: Iterable[Mapping[str, Any]]) -> Displays | None:
+def _timing(events: Sequence[Mapping[str, Any]]) -> Displays | None:
+    if not any("shown" in event for event in events):
+        return None  # nobody was at a window
     displays = read_displays(events)
     return displays if displays.runs else None
