@@ -285,7 +285,7 @@ class Client:
         """Send a request once and return what it brings."""
         import httpcore2
 
-        from .wire import MOST_BYTES, TooLongError
+        from .wire import UnreadableError
 
         started = self._clock()
         where = self._endpoint.address("chat/completions" if request.text is None else "completions")
@@ -308,21 +308,11 @@ class Client:
             )
             # a server that lets requests queue up says so by being late
             fault = Fault("timeout", EndpointError(late, permanent=False), busy=True, begun=departure.left)
-        except TooLongError:
-            long = EndpointError(
-                f"{self._endpoint.public} sent more than {MOST_BYTES // 1_000_000} MB, which no reply has",
-                of_request=True,
-            )
-            fault = Fault("garbage", long, begun=True)
+        except UnreadableError as wrong:
+            fault = Fault("garbage", EndpointError(f"{self._endpoint.public} {wrong}", of_request=True), begun=True)
         except NoReplyError as nothing:
             fault = fault_in_body(nothing, self._endpoint, self._model, tries)
-        except (
-            httpcore2.NetworkError,
-            httpcore2.ProtocolError,
-            httpcore2.ProxyError,
-            httpcore2.UnsupportedProtocol,
-            OSError,
-        ) as error:
+        except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.ProxyError, OSError) as error:
             fault = Fault("connection", explain_connection(error, self._endpoint, tries), begun=departure.left)
         if departure.trouble is not None:
             raise departure.trouble

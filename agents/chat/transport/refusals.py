@@ -37,6 +37,10 @@ _NO_PICTURES = re.compile(
 
 def refused(status: int, body: bytes, headers: Mapping[str, str], endpoint: Endpoint, model: str, tries: int) -> Fault:
     """The fault of a refusal."""
+    if status < 400:
+        place = endpoint.redact(headers.get("location", "nowhere").partition("?")[0])
+        moved = f"{endpoint.public} sends requests elsewhere (status {status}, to {place}); is {endpoint.source} right?"
+        return fault_of_status(EndpointError(moved, status=status), status)
     told = explain_answer(status, body, endpoint, model, tries, "retry-after" in headers)
     return fault_of_status(told, status, asked_wait(headers))
 

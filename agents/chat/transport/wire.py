@@ -34,8 +34,12 @@ MOST_BYTES = 8_000_000
 _MOST_LAYERS = 3
 
 
-class TooLongError(Exception):
-    """An answer is longer than any reply is."""
+class UnreadableError(Exception):
+    """What a server sent cannot be a reply; the message is the end of a sentence."""
+
+
+#: of an answer that is longer than any reply
+_TOO_LONG = f"sent more than {MOST_BYTES // 1_000_000} MB, which no reply has"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +84,15 @@ class Line:
         ------
         httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException
             when nothing came back.
-        TooLongError
-            when more came back than any reply has.
+        UnreadableError
+            when more came back than any reply has, or it cannot be unpacked.
         """
         answer = await self._send(url, headers, content, follow)
         for _ in range(_MOST_REDIRECTIONS):
-            if answer.status not in (307, 308) or "location" not in answer.headers:
+            place = answer.headers.get("location")
+            if answer.status not in (307, 308) or place is None or urlsplit(urljoin(url, place)).scheme[:4] != "http":
                 break
-            before, url = url, urljoin(url, answer.headers["location"])
+            before, url = url, urljoin(url, place)
             if urlsplit(before)[:2] != urlsplit(url)[:2]:  # another server is not told the key
                 headers = {name: value for name, value in headers.items() if name in _FOR_ANYBODY}
             answer = await self._send(url, headers, content, follow)
@@ -114,7 +119,7 @@ class Line:
             async for part in response.stream:
                 body += part
                 if len(body) > MOST_BYTES:
-                    raise TooLongError
+                    raise UnreadableError(_TOO_LONG)
         finally:
             await response.aclose()
         response_headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
@@ -143,15 +148,13 @@ def _decoded(body: bytes, encodings: str) -> bytes:
 
     Raises
     ------
-    httpcore2.RemoteProtocolError
-        when it cannot be read.
-    TooLongError
-        when it is longer than any reply is.
+    UnreadableError
+        when it cannot be read, or is longer than any reply is.
     """
     layers = [name.strip().lower() for name in encodings.split(",") if name.strip().lower() not in ("", "identity")]
     for layer in reversed(layers[-_MOST_LAYERS:]):
         if layer not in ("gzip", "x-gzip", "deflate"):
-            raise httpcore2.RemoteProtocolError(f"the reply is compressed as {layer}, which was not asked for")
+            raise UnreadableError(f"sent a reply that is compressed as {layer}, which was not asked for")
         body = _inflated(body, layer)
     return body
 
@@ -166,14 +169,14 @@ def _inflated(body: bytes, encoding: str) -> bytes:
             stream = zlib.decompressobj(window)
             found += stream.decompress(body, MOST_BYTES + 1 - len(found))
             if len(found) > MOST_BYTES:
-                raise TooLongError
+                raise UnreadableError(_TOO_LONG)
             if not stream.eof:
                 raise zlib.error("the stream is cut off")
             body = stream.unused_data
     except zlib.error as error:
         if found:  # what follows a whole stream is padding
             return bytes(found)
-        raise httpcore2.RemoteProtocolError(f"the reply is compressed ({encoding}) and cannot be read") from error
+        raise UnreadableError(f"sent a reply that is compressed ({encoding}) and cannot be read") from error
     return bytes(found)
 
 

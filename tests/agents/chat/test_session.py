@@ -207,7 +207,8 @@ def _kills(tmp_path: Path, blocks: int, concurrency: int, moments: Sequence[int]
         answered = server.stats()["answered"]
     assert killed == len(moments)
     (folder,) = find_sessions([tmp_path / "killed"])
-    pd.testing.assert_frame_equal(_table(folder), expected)
+    apart = ["agent_settings_hash"] * inspect  # by what the model is reached is a part of what it is
+    pd.testing.assert_frame_equal(_table(folder).drop(columns=apart), expected.drop(columns=apart))
     lines = read_transcript(folder)
     kept = [(line["trial"], line["ask"]) for line in lines if "reply" in line]
     assert len(kept) == len(set(kept)) == 24 * blocks, "every reply once"

@@ -7,11 +7,11 @@ import asyncio
 import gzip
 import itertools
 import json
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import httpcore2
 import pytest
 from chat_servers import Answer, listening
 from chat_servers import Request as Heard
@@ -22,7 +22,7 @@ from spanlab.agents.chat.cost.totals import Prices
 from spanlab.agents.chat.messages import Message, Reply, Request, Text
 from spanlab.agents.chat.transport.client import Client
 from spanlab.agents.chat.transport.replies import NoReplyError, read_reply
-from spanlab.agents.chat.transport.wire import MOST_BYTES, TooLongError, _decoded
+from spanlab.agents.chat.transport.wire import MOST_BYTES, UnreadableError, _decoded
 
 USAGE = {"prompt_tokens": 100, "completion_tokens": 2, "total_tokens": 102}
 
@@ -126,11 +126,6 @@ def test_instructions_go_to_the_user_where_that_was_allowed_and_the_model_takes_
     assert not client.dialect.system, "it is in the account of the session"
 
 
-def test_a_reply_that_is_compressed_in_another_way_is_no_reply() -> None:
-    with pytest.raises(httpcore2.RemoteProtocolError, match="compressed as zstd, which was not asked for"):
-        _decoded(b"\x28\xb5\x2f\xfd", "zstd")
-
-
 def test_a_stream_that_breaks_off_is_no_reply() -> None:
     whole = piece(content="same") + piece(ended="stop")
     assert read_reply(whole.encode(), 0.0).content == "same"
@@ -162,10 +157,15 @@ def test_bodies_are_unpacked_as_far_as_any_reply_goes() -> None:
         (plain, "identity"),
     ):
         assert _decoded(content, encoding) == plain
-    with pytest.raises(TooLongError):
+    with pytest.raises(UnreadableError, match="more than 8 MB"):
         _decoded(gzip.compress(b"0" * (MOST_BYTES + 1)), "gzip")
-    with pytest.raises(httpcore2.RemoteProtocolError, match="cannot be read"):
-        _decoded(b"nothing", "gzip")
+    for content, encoding, says in (
+        (b"nothing", "gzip", "compressed (gzip) and cannot be read"),
+        (b"\x28\xb5\x2f\xfd", "zstd", "compressed as zstd, which was not asked for"),
+    ):
+        with pytest.raises(EndpointError, match=re.escape(says)) as caught:
+            ask(lambda heard, told=(f"application/json\r\ncontent-encoding: {encoding}", content): (200, *told))
+        assert "is the server running" not in str(caught.value)
 
 
 def test_a_reply_that_is_too_long_fails_one_trial() -> None:
@@ -317,6 +317,17 @@ def test_another_server_is_told_nothing_of_the_users(monkeypatch: pytest.MonkeyP
             assert tap.requests[0].headers["api-key"] == "SECRETLAB42"
     told = {name.lower() for name in other.requests[0].headers}
     assert not told & {"api-key", "x-project", "authorization", "cookie"}
+
+
+@pytest.mark.parametrize(
+    ("status", "place"), [(301, "https://new.org/v1/chat/completions"), (307, "file:///etc/passwd"), (308, "?again")]
+)
+def test_requests_that_are_sent_elsewhere_stop_the_session_in_a_sentence(status: int, place: str) -> None:
+    """Moved for good, to no server, or round in a circle."""
+    with pytest.raises(EndpointError, match=rf"sends requests elsewhere \(status {status}, to ") as caught:
+        ask(lambda heard: (status, f"text/plain\r\nlocation: {place}", b""))
+    assert caught.value.permanent
+    assert not caught.value.of_request
 
 
 @pytest.mark.parametrize(
