@@ -264,6 +264,12 @@ def _is_filter(code: str) -> bool:
     return code.lower().startswith(("content_filter", "content_policy", "responsibleai"))
 
 
+#: the counts of a usage by which everything is told; what else it counts is a part of them, if it is small enough
+_WHOLE = frozenset(
+    {"prompt_tokens", "input_tokens", "completion_tokens", "output_tokens", "total_tokens", "reasoning_tokens"}
+)
+
+
 def _taken(*usages: Any) -> Taken | None:
     """The tokens that a server counts, however it writes them; None when it counts none."""
     for usage in usages:
@@ -272,18 +278,29 @@ def _taken(*usages: Any) -> Taken | None:
         prompt = _first_count(usage, "prompt_tokens", "input_tokens")
         completion = _first_count(usage, "completion_tokens", "output_tokens")
         total = _first_count(usage, "total_tokens")
+        reasoning = _first_count(usage, "completion_tokens_details.reasoning_tokens", "reasoning_tokens")
+        cached = _first_count(
+            usage, "prompt_tokens_details.cached_tokens", "prompt_cache_hit_tokens", "cache_read_input_tokens"
+        )
+        kept = _first_count(usage, "cache_creation_input_tokens")
+        if prompt is not None and "prompt_tokens" not in usage:  # Anthropic counts these beside what was read
+            prompt += (_first_count(usage, "cache_read_input_tokens") or 0) + (kept or 0)
         if total is not None and prompt is None and completion is not None:
             prompt = max(0, total - completion)
         if total is not None and completion is None and prompt is not None:
             completion = max(0, total - prompt)
         prompt = prompt or None  # zero for a prompt that was not empty is no count
-        written, read = (usage.get(name) for name in ("completion_tokens_details", "prompt_tokens_details"))
-        cached = _first_count(read, "cached_tokens")
-        cached = _first_count(usage, "prompt_cache_hit_tokens") if cached is None else cached
-        reasoning = _first_count(written, "reasoning_tokens")
-        reasoning = _first_count(usage, "reasoning_tokens") if reasoning is None else reasoning
-        if prompt is not None or completion is not None:
-            return counted(prompt, completion, total, reasoning, cached)
+        if prompt is None and completion is None:
+            continue
+        taken = counted(prompt, completion, total, reasoning, cached).model_copy(update={"cache_write_tokens": kept})
+        told = (taken.prompt_tokens or 0) + (taken.completion_tokens or 0)
+        others = [
+            _count(value) or 0 for name, value in usage.items() if name not in _WHOLE and name.endswith("_tokens")
+        ]
+        if beside := sum(count for count in others if count > told):
+            most = max(taken.completion_at_most or 0, (taken.completion_tokens or 0) + beside)
+            taken = taken.model_copy(update={"completion_at_most": most})
+        return taken
     return None
 
 
@@ -311,10 +328,14 @@ def counted(
     )
 
 
-def _first_count(found: Any, *names: str) -> int | None:
-    if not isinstance(found, Mapping):
-        return None
-    return next((count for name in names if (count := _count(found.get(name))) is not None), None)
+def _first_count(usage: Mapping[str, Any], *places: str) -> int | None:
+    """The count at the first of some places that has one; those after a point are within another."""
+    for place in places:
+        whole, _, name = place.rpartition(".")
+        part = usage.get(whole) if whole else usage
+        if isinstance(part, Mapping) and (count := _count(part.get(name))) is not None:
+            return count
+    return None
 
 
 def _count(value: Any) -> int | None:

@@ -229,6 +229,13 @@ SHAPES: list[tuple[dict[str, Any], tuple[int | None, int | None, int | None]]] =
     ({"prompt_tokens": 10**18, "completion_tokens": 1e308}, (None, None, None)),
     ({"prompt_tokens": "100", "completion_tokens": "2"}, (100, 2, None)),
     ({"prompt_tokens": None}, (None, None, None)),
+    # what Anthropic had in its cache stands beside what it read
+    ({"input_tokens": 3, "output_tokens": 2, "cache_read_input_tokens": 900}, (903, 2, None)),
+    ({"input_tokens": 3, "output_tokens": 2, "cache_creation_input_tokens": 97}, (100, 2, None)),
+    ({**USAGE, "cache_read_input_tokens": 64}, (100, 2, None)),
+    # a count that is larger than the total is no part of it
+    ({**USAGE, "citation_tokens": 5000}, (100, 2, 5002)),
+    ({**USAGE, "prompt_cache_miss_tokens": 36, "cached_tokens": 64}, (100, 2, None)),
 ]
 
 
