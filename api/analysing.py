@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypedDict
@@ -486,7 +486,7 @@ def compare(
     with _no_collection():
         from ..analysis.report.page import compare as write
 
-        page = write(given, place, options, _conversations(given, place), cautions.append)
+        page = write(given, place, options, _conversations(given), cautions.append)
     return Result([str(page)], files=[page], cautions=[f"NOTE {text}" for text in cautions])
 
 
@@ -501,18 +501,13 @@ def _no_collection() -> Iterator[None]:
         gc.enable()
 
 
-def _conversations(data: list[Path], output: Path) -> list[dict[str, str]]:
-    """Pages of conversations with chat models. What these need takes a tenth of a small report's
+def _conversations(data: list[Path]) -> list[dict[str, str]]:
+    """What sessions with chat models have taken. What this needs takes a tenth of a small report's
     time to import, and is left out without chat models."""
-    from ..core.agent_kinds import kind_named
-    from ..sessions.record.reader import find_sessions, read_session
+    from .transcripts import chat_sessions
 
-    for path in data:
-        with suppress(SpanLabError):
-            for folder in find_sessions([path]):
-                with suppress(SpanLabError, OSError):
-                    if kind_named(read_session(folder)["agent_kind"]).converses:
-                        from ..sessions.transcripts.pages import report_pages
+    if not (folders := chat_sessions(data)):
+        return []
+    from ..sessions.transcripts.transcript import accounts
 
-                        return report_pages(data, output)
-    return []
+    return accounts(folders)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,14 +21,17 @@ _WHO = {"system": "SYSTEM", "developer": "DEVELOPER", "user": "USER", "assistant
 
 @public
 def transcript(
-    session: Annotated[PathLike, typer.Argument(help="folder of a session with a chat model", metavar="SESSION")],
+    session: Annotated[
+        PathLike,
+        typer.Argument(help="session with a chat model, or a folder full of sessions", metavar="SESSION"),
+    ],
     *,
     trial: Annotated[
         str | None, typer.Option("--trial", help="show only the conversation of this trial", metavar="N")
     ] = None,
     output: Annotated[
         PathLike | None,
-        typer.Option("-o", "--output", help="write an HTML page with the pictures instead", metavar="FILE"),
+        typer.Option("-o", "--output", help="with --reread: the folder of the copy", metavar="DIR"),
     ] = None,
     reread: Annotated[
         bool,
@@ -36,8 +41,8 @@ def transcript(
         ),
     ] = False,
 ) -> Result:
-    """Show the conversations of a session with a chat model, as the model saw them, with redrawn
-    pictures.
+    """Show the conversations with a chat model, as the model saw them, at the terminal; spanlab view
+    shows them as a page, with the pictures.
 
     Examples
     --------
@@ -53,16 +58,33 @@ def transcript(
 
     if reread:
         return _reread(Path(session), None if output is None else Path(output))
-    read = Transcript(Path(session))
-    keys = read.trials if trial is None else [trial]
-    if not keys:
+    if output is not None:
+        raise SpanLabError("is for --reread; for a page with the pictures use spanlab view", option="output")
+    folders = [Path(session)] if (Path(session) / "session.json").exists() else chat_sessions([Path(session)])
+    talks = [talk for folder in folders or [Path(session)] for talk in _talks(Transcript(folder), trial)]
+    if not talks:
         raise SpanLabError(f"{session} has no conversation yet")
-    if output is None:
-        return Result("\n\n".join(as_text(read, read.talk(key)) for key in keys).split("\n"))
-    from ..sessions.transcripts.pages import write_page
+    return Result("\n\n".join(talks).split("\n"))
 
-    file = write_page(read, keys, Path(output))
-    return Result([str(file)], files=[file])
+
+def chat_sessions(data: Sequence[Path]) -> list[Path]:
+    """The sessions of chat models among some data, each once."""
+    from ..core.agent_kinds import kind_named
+    from ..sessions.record.reader import find_sessions, read_session
+
+    found: dict[Path, None] = {}
+    for path in data:
+        with suppress(SpanLabError):
+            for folder in find_sessions([path]):
+                with suppress(SpanLabError, OSError):
+                    if kind_named(read_session(folder)["agent_kind"]).converses:
+                        found[folder.resolve()] = None
+    return list(found)
+
+
+def _talks(read: Transcript, trial: str | None) -> list[str]:
+    """The conversations of a session, or that of one trial, as text."""
+    return [as_text(read, read.talk(key)) for key in (read.trials if trial is None else [trial])]
 
 
 def _reread(session: Path, output: Path | None) -> Result:
@@ -79,8 +101,6 @@ def _reread(session: Path, output: Path | None) -> Result:
 
 def as_text(read: Transcript, talk: Talk) -> str:
     """A conversation for the terminal. Text in brackets was not sent; it is for the reader only."""
-    from ..sessions.transcripts.pages import describe_reply, heading
-
     lines = [heading(read, talk), "=" * min(_WIDTH, len(heading(read, talk)))]
     if talk.past:
         lines += [
@@ -160,3 +180,34 @@ def _printable(line: str) -> str:
     return "".join(
         sign if sign.isprintable() or sign == "\t" else sign.encode("unicode_escape").decode("ascii") for sign in line
     )
+
+
+def heading(read: Transcript, talk: Talk) -> str:
+    """Describe a conversation by its agent, paradigm and trial."""
+    info = read.session.info
+    if not talk.levels and talk.trial == "0":
+        what = "before the first trial: does the server see pictures?"
+    else:
+        levels = ", ".join(f"{name} {value}" for name, value in talk.levels.items())
+        number = talk.trial.removeprefix("p")
+        what = (
+            f"{'practice ' * talk.trial.startswith('p')}trial"
+            f" {number}{f' ({levels})' if levels else ''}{'' if talk.finished else ', unfinished'}"
+        )
+    return f"{info['agent']} · {info['paradigm']} · {what}"
+
+
+def describe_reply(turn: Turn) -> str:
+    """Describe a reply: tokens, latency, faults."""
+    reply = turn.reply
+    took = "from a batch" if reply.latency_ms is None else f"{reply.latency_ms:,.0f} ms"
+    parts = ["from the cache" if reply.cached else took]
+    if reply.prompt_tokens is not None:
+        parts.append(f"{reply.prompt_tokens:,} + {reply.completion_tokens or 0:,} tokens")
+    if reply.finish_reason not in (None, "stop"):
+        parts.append(f"ended by {reply.finish_reason}")
+    if reply.refusal:
+        parts.append("refused")
+    if reply.faults:
+        parts.append(f"after {', '.join(fault.replace('_', ' ') for fault in reply.faults)}")
+    return ", ".join(parts)

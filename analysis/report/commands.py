@@ -94,6 +94,10 @@ class ReportCommands:
         rules = [] if self.exclude is None else ["--exclude", str(self.exclude)]
         return shlex.join(["spanlab", name, *self.data, *rules, *options])
 
+    def view(self) -> str:
+        """The command that shows the conversations."""
+        return shlex.join(["spanlab", "view", self.data[0]])
+
     def timing(self, sessions: Sequence[str]) -> str:
         """The command for the timing verdicts of sessions."""
         return shlex.join(["spanlab", "timing", *sessions])

@@ -81,9 +81,8 @@ def compare(
     paths : session folders, data folders that hold sessions, or response tables (``.parquet``,
         ``.csv``)
     out : folder for the report, its figures and tables; made when needed
-    conversations : pages with conversations of chat models that stand in ``out`` by now:
-        ``session``, ``agent``, ``account`` (a sentence on what the session took), ``href`` (empty
-        when there is no page), ``trial`` and ``problem`` of each
+    conversations : the sessions of chat models: ``session``, ``agent`` and ``account`` (a sentence
+        on what it took) of each
     say : gets what looks like a mistake in the data and was used all the same
 
     Returns
@@ -240,6 +239,7 @@ def _page(
         references=sorted({reference for part in parts for reference in part.references}),
         sessions=every,
         conversations=conversations,
+        view=commands.view(),
         command=commands.compare(),
     )
 

@@ -1,25 +1,30 @@
-"""``spanlab app``."""
+"""``spanlab app`` and ``spanlab view``."""
 
 from __future__ import annotations
 
 import webbrowser
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import quote
 
 import typer
 
-from spanlab.api import DataOption, public
+from spanlab.api import DataOption, PathLike, Result, public
 from spanlab.core import SpanLabError, make_folder
 from spanlab.core.locale import languages
+
+PortOption = Annotated[int, typer.Option("--port", help="port to listen on; a free one for 0", min=0, max=65535)]
+LanguageOption = Annotated[str, typer.Option("--language", help="language of the pages")]
+BrowserOption = Annotated[bool, typer.Option("--browser/--no-browser", help="open the page in the browser")]
 
 
 @public
 def app(
     *,
     data: DataOption = "data",
-    port: Annotated[int, typer.Option("--port", help="port to listen on; a free one for 0", min=0, max=65535)] = 8760,
-    language: Annotated[str, typer.Option("--language", help="language of the pages")] = "en",
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="open the page in the browser")] = True,
+    port: PortOption = 8760,
+    language: LanguageOption = "en",
+    browser: BrowserOption = True,
 ) -> None:
     """Open the app: take a trial, let machines take the same one, see the curves, on this computer
     alone.
@@ -27,16 +32,63 @@ def app(
     Sessions are those of the command line, in the same folder; each button shows the command that
     it runs. What you have started goes on after the app ends.
     """
-    if language not in languages():
-        raise SpanLabError(f"the languages are {', '.join(languages())}; found '{language}'")
     folder = Path(data)
     make_folder(folder, f"sessions to {data}", "choose another folder with --data")
+    _open(folder, port, language, browser, "/")
+
+
+@public
+def view(
+    folder: Annotated[PathLike, typer.Argument(help="sessions, or a folder full of sessions", metavar="FOLDER")],
+    *,
+    output: Annotated[
+        PathLike | None,
+        typer.Option("-o", "--output", help="write the page into this folder, for colleagues, and end", metavar="DIR"),
+    ] = None,
+    port: PortOption = 0,
+    language: LanguageOption = "en",
+    browser: BrowserOption = True,
+) -> Result:
+    """Look at what chat models answered: one table over all sessions of a folder, and each
+    conversation with its pictures, beside what others answered to the same questions.
+
+    Examples
+    --------
+    >>> result = spanlab.replay("vsr", "ideal", trials=2, seed=1, levels={"list_length": 2})
+    >>> print(spanlab.view("data", output="replies"))
+    replies/index.html
+    """
+    place = Path(folder)
+    alone = place.name if (place / "session.json").is_file() else ""
+    data = place.resolve().parent if alone else place
+    if not data.is_dir():
+        raise SpanLabError(f"{folder} is no folder of sessions")
+    if output is None:
+        _open(data, port, language, browser, f"/replies?search={quote(alone)}")
+        return Result()
+    from .pages import AppPages
+    from .replies import write_bundle
+
+    _check_language(language)
+    pages = AppPages(data, language)
+    file = write_bundle(pages.replies, pages.replies_page(bundled=True), Path(output))
+    return Result([str(file)], {"replies": pages.replies.table()}, [file])
+
+
+def _check_language(language: str) -> None:
+    if language not in languages():
+        raise SpanLabError(f"the languages are {', '.join(languages())}; found '{language}'")
+
+
+def _open(folder: Path, port: int, language: str, browser: bool, page: str) -> None:
+    """Serve the pages until Ctrl-C, and open one of them."""
+    _check_language(language)
     from .server import make_server, serve
 
     server, gate = make_server(folder, port, language)
 
     def ready(address: str) -> None:
-        link = gate.link(address)
+        link = gate.link(address, page)
         print(f"The app, for this computer alone: {link}  (Ctrl-C ends it; what it has started goes on)", flush=True)
         if browser:
             webbrowser.open(link)

@@ -40,10 +40,17 @@ from .curves import Curves, Theme
 from .index import SessionIndex, SessionLine
 from .jobs import Job, Jobs, command_of
 from .points import MarkAnswers, trials_of
+from .replies import Replies
 from .reports import KINDS, SANDBOX, Report, Reports
 
 #: what the first page leads to: its sentence, and its address
-_DOORS = (("take", "/paradigms"), ("look", "/sessions"), ("compare", "/reports"))
+_DOORS = (("take", "/paradigms"), ("look", "/sessions"), ("replies", "/replies"), ("compare", "/reports"))
+#: the columns of the table of replies, as they stand there, and those that are numbers
+_COLUMNS = (
+    "who", "paradigm", "levels", "trial", "question", "answer", "right_answer", "mark", "reply", "tokens_read",
+    "tokens_written", "cost", "latency_ms",
+)  # fmt: skip
+_NUMBERS = frozenset({"question", "tokens_read", "tokens_written", "cost", "latency_ms"})
 #: sessions on a page of the list, and on the first page
 _ON_PAGE, _NEWEST = 100, 8
 
@@ -61,6 +68,7 @@ class AppPages:
         self.data, self.language = data, language
         self.index, self.jobs, self.curves = SessionIndex(data), Jobs(data), Curves(data)
         self.reports = Reports(data, self.jobs, self.curves)
+        self.replies = Replies(self.index)
         self.catalogue = shown.Catalogue(data / ".app" / "networks.json")
         self._texts = {
             key.removeprefix("app."): text for key, text in sentences(language).items() if key.startswith("app.")
@@ -73,6 +81,7 @@ class AppPages:
             lstrip_blocks=True,
             loader=jinja2.FunctionLoader(_template),
         )
+        self._environment.globals["signs"] = {"right": "✓", "wrong": "✗", "partly": "½", "unread": "?", "none": "·"}
         self._environment.globals["library"] = frozenset(spanlab.list_paradigms())
         self._environment.filters["here"] = _here
         self._environment.filters["path"] = lambda text: quote(str(text), safe="/")
@@ -90,6 +99,10 @@ class AppPages:
             Route("/paradigms/{name}/points", self.points),
             Route("/sessions", self.sessions),
             Route("/sessions/{path:folder}/trials/{key}", self.trial),
+            Route("/replies", self.all_replies),
+            Route("/replies/state", self.replies_state),
+            Route("/replies/data/table", self.replies_table),
+            Route("/replies/data/{path:folder}/{key}", self.conversation),
             Route("/reports", self.all_reports),
             Route("/reports/{name}", self.report),
             Route("/reports/{name}/page", self.report_page),
@@ -171,6 +184,36 @@ class AppPages:
             raise MissingError
         looked = await run_in_threadpool(shown.look_at, self.data, path, key, _with_its_trials(line, lines), line.who)
         return self._page("trial.html", trial=looked, path=path)
+
+    async def all_replies(self, request: Request) -> Response:
+        """What chat models answered, in one table."""
+        return HTMLResponse(self.replies_page(bundled=False))
+
+    def replies_page(self, *, bundled: bool) -> str:
+        """The page of all replies, in the app or as a file."""
+        texts = self._texts
+        return self._environment.get_template("replies.html").render(
+            app=texts,
+            language=self.language,
+            layout="bundle.html" if bundled else "base.html",
+            bundled=bundled,
+            says=texts,
+            columns={name.replace("right_answer", "right"): texts[name] for name in _COLUMNS},
+            numbers=_NUMBERS,
+        )
+
+    async def replies_state(self, request: Request) -> Response:
+        """By which the page of replies sees that something has changed."""
+        return JSONResponse({"state": await run_in_threadpool(self.replies.state)})
+
+    async def replies_table(self, request: Request) -> Response:
+        """All replies."""
+        return JSONResponse(await run_in_threadpool(self.replies.page_data))
+
+    async def conversation(self, request: Request) -> Response:
+        """One trial of a session, with its conversation."""
+        path, key = str(request.path_params["path"]), str(request.path_params["key"])
+        return JSONResponse(await run_in_threadpool(self.replies.conversation, path, key))
 
     async def all_reports(self, request: Request) -> Response:
         """The reports that were made."""

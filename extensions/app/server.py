@@ -11,7 +11,7 @@ import secrets
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import uvicorn
 from starlette.applications import Starlette
@@ -50,9 +50,9 @@ class Gate:
     def __init__(self) -> None:
         self._token = secrets.token_urlsafe(32)
 
-    def link(self, address: str) -> str:
-        """The link that lets a browser in."""
-        return f"{address}/?token={self._token}"
+    def link(self, address: str, page: str = "/") -> str:
+        """The link that lets a browser in, and to a page of the app."""
+        return f"{address}/?token={self._token}" + (f"&page={quote(page)}" if page != "/" else "")
 
     def around(self, app: ASGIApp) -> ASGIApp:
         """The application behind the gate."""
@@ -79,7 +79,7 @@ class Gate:
         if request.url.path == "/" and "token" in request.query_params:
             if not self._known(request.query_params["token"]):
                 return _strange()
-            entered = RedirectResponse("/", 303)
+            entered = RedirectResponse(_own_page(request.query_params.get("page", "/")), 303)
             entered.set_cookie(self._cookie(request), self._token, httponly=True, samesite="strict", path="/")
             return entered
         if not self._known(request.cookies.get(self._cookie(request), "")):
@@ -95,6 +95,11 @@ class Gate:
     def _cookie(request: Request) -> str:
         """Cookies know no ports: two apps on one computer have cookies of different names."""
         return f"spanlab-app-{request.url.port or 80}"
+
+
+def _own_page(page: str) -> str:
+    """A page of the app; the first for whatever leads elsewhere."""
+    return page if re.fullmatch(r"/(?:[^/\\\s][^\\\s]*)?", page) else "/"
 
 
 def _strange() -> Response:

@@ -19,7 +19,7 @@ import numpy as np
 import spanlab
 from spanlab.core import SpanLabError, __version__, kind_named, write_json
 from spanlab.human_data import conditions
-from spanlab.paradigms import Ask, Paradigm, Percept, compile_trial, load_paradigm, plan_dataset
+from spanlab.paradigms import Ask, Paradigm, Percept, Step, compile_trial, load_paradigm, plan_dataset
 from spanlab.sessions import TakenTrial, same_trials, taken_trials
 from spanlab.sessions.record import read_events, read_session
 from spanlab.sessions.transcripts import Transcript
@@ -111,7 +111,7 @@ def _png(stimulus: Stimulus, size_px: int) -> str:
     return "data:image/png;base64," + base64.b64encode(_file(stimulus, size_px)).decode("ascii")
 
 
-Mark = Literal["right", "wrong", "partly", "none"]
+Mark = Literal["right", "wrong", "partly", "unread", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,16 +270,17 @@ def look_at(data: Path, path: str, key: str, others: Sequence[tuple[str, str]], 
         after=keys[at + 1] if at + 1 < len(keys) else "",
         levels=trial.start["levels"],
         strip=pictures([step.percept for step in trial.trial.steps], STRIP),
-        questions=tuple(
-            _question(step.percept.ask, step.percept, step.truth.answer)
-            for step in trial.trial.steps
-            if step.percept.ask is not None
-        ),
+        questions=tuple(question_of(step) for step in trial.trial.steps if step.percept.ask is not None),
         takers=tuple(takers),
     )
 
 
-def _question(ask: Ask, percept: Percept, answer: Any) -> AskedQuestion:
+def question_of(step: Step) -> AskedQuestion:
+    """The question of a step that asks."""
+    percept, answer = step.percept, step.truth.answer
+    ask = percept.ask
+    if ask is None:
+        raise ValueError("nothing is asked in this step")
     surface = ask.kind.surface()
     at_places = surface.dial is not None or (bool(surface.regions) and surface.ordered is None) or surface.several
     source = _png(percept.for_machine.stimulus, STRIP) if at_places else ""
@@ -311,14 +312,25 @@ def _same(folder: Path, trial: TakenTrial) -> TakenTrial | None:
 def _taken_by(data: Path, who: str, path: str, trial: TakenTrial) -> TakenBy:
     kind = read_session(data / path)["agent_kind"]
     asks = [step.percept.ask for step in trial.trial.steps if step.percept.ask is not None]
-    answers = tuple(_given(ask, line) for ask, line in zip(asks, trial.questions, strict=False))
+    answers = tuple(given_answer(ask, line) for ask, line in zip(asks, trial.questions, strict=False))
     return TakenBy(who, path, trial.key, answers, _conversation(data / path, kind, trial.key))
 
 
-def _given(ask: Ask, line: Mapping[str, Any]) -> GivenAnswer:
+def answer_mark(line: Mapping[str, Any]) -> Mark:
+    """What became of a recorded answer."""
+    if line["outcome"] == "invalid":
+        return "unread"
     scored = [score["correct"] for score in line["scores"] if score["correct"] is not None]
-    mark: Mark = "none" if not scored else "right" if all(scored) else "partly" if any(scored) else "wrong"
-    value = line["value"]
+    if not scored:
+        return "none"
+    if all(scored):
+        return "right"
+    return "partly" if any(scored) else "wrong"
+
+
+def given_answer(ask: Ask, line: Mapping[str, Any]) -> GivenAnswer:
+    """A recorded answer to a question."""
+    mark, value = answer_mark(line), line["value"]
     answer = "" if value is None else _written(ask, tuple(value) if isinstance(value, list) else value)
     reply = line["raw"] if isinstance(line["raw"], str) else ""
     return GivenAnswer(answer, mark, line["rt_ms"], line["outcome"], reply, spots(ask, value))

@@ -7,12 +7,13 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from ...agents.base import Response
-from ...agents.chat.cost.totals import Totals, account_of, totals_of
+from ...agents.chat.cost.totals import Totals, account_of, describe_account, totals_of
 from ...agents.chat.messages import Reply, png
 from ...agents.chat.probe import LETTERS, letter_picture
 from ...agents.chat.reading.extraction import READER, read_reply
@@ -346,6 +347,17 @@ def _turn(line: Mapping[str, Any], drawn: _Drawer, earlier: bool, following: Map
     again = following is not None and bool(ask) and following.get("ask") == ask
     turn = Turn(ask, sent, Reply.model_validate(line["reply"]), visible, again=again)
     return turn if turn.again or not 1 <= ask <= len(drawn.questions) else drawn.questions[ask - 1].judged(turn)
+
+
+def accounts(folders: Sequence[Path]) -> list[dict[str, str]]:
+    """What sessions of chat models have taken: ``session``, ``agent``, and ``account``, a sentence."""
+    told: list[dict[str, str]] = []
+    for folder in folders:
+        with suppress(SpanLabError):  # what cannot be read is told by the report itself
+            read = Transcript(folder)
+            account = describe_account(read.account())
+            told.append({"session": read.session.name, "agent": str(read.session.info["agent"]), "account": account})
+    return told
 
 
 # -- stored replies, read again: paid replies are never bought twice ----------------------------------

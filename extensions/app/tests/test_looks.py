@@ -67,6 +67,8 @@ def test_pages_have_no_fault_and_fit_light_and_dark_wide_and_narrow(tmp_path: Pa
             "/paradigms": "document.querySelectorAll('.wall li').length > 30",
             "/paradigms/vsr": "document.querySelector('#figure svg a') && document.querySelector('#display').alt",
             "/sessions": "!!document.querySelector('table')",
+            "/replies": "document.querySelectorAll('#rows tr').length === 4",
+            f"/replies#{CHAT}/1/2": "!!document.querySelector('dialog[open] h3')",
             f"/sessions/{CHAT}/trials/1": "!!document.querySelector('.strip img')",
         }
         for width, height in ((1280, 900), (390, 800)):

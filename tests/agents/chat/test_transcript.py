@@ -23,7 +23,6 @@ from spanlab.paradigms import list_paradigms, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request as Wanted
 from spanlab.sessions import Runner, Session, begin, reopen
-from spanlab.sessions.transcripts.pages import report_pages, write_page
 from spanlab.sessions.transcripts.transcript import SentPicture, Talk, Transcript
 
 PICTURES = {"view": "both", "probe": "off", "image_px": 96}
@@ -186,7 +185,6 @@ def test_what_was_answered_beside_the_items_is_no_item(tmp_path: Path) -> None:
     read = Transcript(session.folder)
     (turn,) = read.talk("1").turns
     assert (turn.mark, turn.right, turn.items) == ("partly", 1, len(correct))
-    assert f"1 of {len(correct)} items right" in write_page(read, ["1"], tmp_path / "page.html").read_text("utf-8")
 
 
 def test_a_picture_that_is_not_the_one_that_was_sent_is_marked(tmp_path: Path) -> None:
@@ -209,7 +207,6 @@ def test_a_picture_that_is_not_the_one_that_was_sent_is_marked(tmp_path: Path) -
     ]
     assert drawn.count(False) == 1
     assert "cannot be redrawn as it was" in as_text(read, read.talk("1"))
-    assert "not the picture that was sent" in write_page(read, ["1"], tmp_path / "page.html").read_text("utf-8")
 
 
 def test_the_pictures_that_show_whether_a_server_sees_are_drawn_anew_too(tmp_path: Path) -> None:
@@ -225,7 +222,6 @@ def test_the_pictures_that_show_whether_a_server_sees_are_drawn_anew_too(tmp_pat
     drawn = [part for turn in talk.turns for said in turn.sent for part in said.parts if isinstance(part, SentPicture)]
     assert [one.same for one in drawn] == [True] * 3
     assert "does the server see pictures?" in as_text(read, talk)
-    assert "Before the first trial" in write_page(read, read.trials, tmp_path / "page.html").read_text("utf-8")
     assert read.account()["replies"] == len(tap.requests)
 
 
@@ -257,7 +253,7 @@ def test_a_conversation_that_was_cut_short_can_be_read_and_goes_on(tmp_path: Pat
     assert _retold(talk) == next(iter(_longest(tap).values()))
 
 
-def test_what_a_model_says_steers_neither_the_terminal_nor_the_page(run: Run, tmp_path: Path) -> None:
+def test_what_a_model_says_does_not_steer_the_terminal(run: Run, tmp_path: Path) -> None:
     nasty = "\x1b[31m<script>alert(1)</script>\u202e\x00 & 'more'"
     with saying(nasty, reasoning="<b>why\x1b]0;title\x07</b>") as tap:
         session = _session(tmp_path / "data", tap.base_url, trials=1, reask=0)
@@ -265,13 +261,6 @@ def test_what_a_model_says_steers_neither_the_terminal_nor_the_page(run: Run, tm
     assert code == 0
     assert "<script>alert(1)</script>" in out, "told as it was said"
     assert not {"\x1b", "\u202e", "\x00", "\x07"} & set(out)
-    assert run("transcript", session.folder, "-o", "page.html")[0] == 0
-    page = (tmp_path / "page.html").read_text("utf-8")
-    assert page.count("<script>") == 1, "the page's own"
-    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
-    assert "<b>why" not in page
-    assert "http://" not in page.replace(tap.base_url, "").replace("http://127.0.0.1/v1", "")
-    assert "https://" not in page
 
 
 def test_the_command_says_what_is_not_there(run: Run, tmp_path: Path) -> None:
@@ -287,33 +276,18 @@ def test_the_command_says_what_is_not_there(run: Run, tmp_path: Path) -> None:
     assert code == 0
     assert "trial 2" in out
     assert "trial 1" not in out
-    (tmp_path / "taken").write_text("x")
-    assert "cannot write" in complaint(*run("transcript", session.folder, "-o", "taken/page.html"))
-
-
-def test_each_chat_session_has_a_page_of_its_own(tmp_path: Path) -> None:
-    with saying("1") as tap:
-        for folder in ("data", "data", "more"):  # the last has the name of the first
-            _session(tmp_path / folder, tap.base_url, trials=1)
-    (tmp_path / "empty").mkdir()
-    pages = report_pages(
-        [tmp_path / "data", tmp_path / "more", tmp_path / "data", tmp_path / "empty"], tmp_path / "report"
-    )
-    assert len({one["href"] for one in pages}) == len(pages) == 3
-    for one in pages:
-        assert 'href="../report.html"' in (tmp_path / "report" / one["href"]).read_text("utf-8")
-        assert (one["trial"], one["problem"]) == ("1", "")
-        assert one["account"].endswith("tokens read and 8 written")
+    assert "use spanlab view" in complaint(*run("transcript", session.folder, "-o", "page.html"))
+    code, out, _ = run("transcript", "data")
+    assert (code, out.count("· trial 1"), out.count("· trial 2")) == (0, 1, 1), "all sessions of a folder"
 
 
 @pytest.mark.slow
-def test_the_report_shows_one_conversation_of_each_chat_session(run: Run, tmp_path: Path) -> None:
+def test_the_report_says_what_each_chat_session_has_taken(run: Run, tmp_path: Path) -> None:
     assert run("replay", "vsr", "--agent", "ideal", "--trials", "2")[0] == 0
     with saying("1") as tap:
         for folder in ("data", "more"):
             _session(tmp_path / folder, tap.base_url, trials=2)
     assert run("compare", "data", "more", "-o", "report")[0] == 0
     report = (tmp_path / "report" / "report.html").read_text("utf-8")
-    pages = sorted((tmp_path / "report" / "conversations").iterdir())
-    assert len(pages) == 2
-    assert all(f'href="conversations/{page.name}"' in report for page in pages)
+    assert report.count("tokens read and") == 2
+    assert "spanlab view data" in report

@@ -1,0 +1,286 @@
+"""Answers of chat models, looked at: one table over all sessions of a folder, and each conversation
+with its pictures, beside what others answered to the same questions. The page is the same in the app
+and as a folder for colleagues, which needs no program."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from spanlab.core import SpanLabError, kind_named, make_folder
+from spanlab.core.kit import page_files
+from spanlab.sessions import same_trials, taken_trials
+from spanlab.sessions.record import Event, finished_trials, is_practice, read_events, read_session
+from spanlab.sessions.transcripts import SentPicture, Transcript
+
+from .index import SessionIndex, SessionLine
+from .shown import answer_mark, given_answer, question_of
+
+#: so many letters of a reply stand in the table
+_SHOWN = 160
+#: the columns of the table
+COLUMNS = (
+    "session", "who", "kind", "paradigm", "levels", "trial", "question", "answer", "right", "mark", "reply",
+    "tokens_read", "tokens_written", "cost", "latency_ms",
+)  # fmt: skip
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The answers of a session.
+
+    Parameters
+    ----------
+    line : of the session
+    rows : of the table, in the order of :data:`COLUMNS`
+    trials : by key, the identity of the trial and its questions as they were recorded
+    """
+
+    line: SessionLine
+    rows: list[Row]
+    trials: Mapping[str, tuple[str, list[Event]]]
+
+
+class Replies:
+    """The answers of all sessions of a folder, read again where a session has gone on."""
+
+    def __init__(self, index: SessionIndex) -> None:
+        self._index, self.data = index, index.data
+        self._read: dict[str, Answered] = {}
+        self._lock = Lock()
+
+    def sessions(self) -> list[Answered]:
+        """The answers of each session, the newest first; those of sessions that cannot be read are
+        left out."""
+        with self._lock:
+            lines = self._index.lines()
+            kept = {one.line.path: one for one in self._read.values()}
+            self._read = {}
+            for line in lines:
+                before = kept.get(line.path)
+                if before is not None and before.line == line:
+                    self._read[line.path] = before
+                elif (answered := _answered(self.data, line)) is not None:
+                    self._read[line.path] = answered
+            return list(self._read.values())
+
+    def table(self, *, everybody: bool = False) -> list[dict[str, Any]]:
+        """The table: a row for each answer of a chat model, or of anybody."""
+        return [
+            dict(zip(COLUMNS, row, strict=True))
+            for one in self.sessions()
+            if everybody or kind_named(one.line.kind).converses
+            for row in one.rows
+        ]
+
+    def page_data(self) -> dict[str, Any]:
+        """The table as the page has it, with the state by which it is seen that it has changed."""
+        sessions = self.sessions()
+        converse = sorted({one.line.kind for one in sessions if kind_named(one.line.kind).converses})
+        rows = [row for one in sessions for row in one.rows]
+        return {"columns": COLUMNS, "models": converse, "rows": rows, "state": self.state()}
+
+    def state(self) -> str:
+        """By which it is seen that the table has changed."""
+        return str(hash(tuple(one.line.state for one in self.sessions())))
+
+    def conversation(self, path: str, key: str) -> dict[str, Any]:
+        """A trial of a session: what was sent and replied, the questions with their right answers,
+        and what everybody answered who took the same one.
+
+        Raises
+        ------
+        SpanLabError
+            when there is no such finished trial.
+        """
+        found = {one.line.path: one for one in self.sessions()}
+        if path not in found or key not in found[path].trials:
+            raise SpanLabError(f"{path} has no finished trial {key}")
+        first, (trial_id, _) = found[path], found[path].trials[key]
+        taken = _taken(str(self.data / path), first.line.state)[key]
+        asked = [step for step in taken.trial.steps if step.percept.ask is not None]
+        takers = [(first, key)]
+        for one in found.values():
+            takers += [(one, its) for its, (same, _) in one.trials.items() if same == trial_id and one is not first]
+        return {
+            "session": path,
+            "trial": key,
+            "who": first.line.who,
+            "title": first.line.title,
+            "levels": dict(taken.start["levels"]),
+            "questions": [asdict(question_of(step)) for step in asked],
+            "takers": [
+                {
+                    "who": one.line.who,
+                    "session": one.line.path,
+                    "trial": its,
+                    "answers": [
+                        asdict(given_answer(step.percept.ask, event))
+                        for step, event in zip(asked, one.trials[its][1], strict=False)
+                        if step.percept.ask is not None
+                    ],
+                }
+                for one, its in takers
+            ],
+            "turns": self._turns(first.line, key),
+        }
+
+    def _turns(self, line: SessionLine, key: str) -> list[dict[str, Any]]:
+        """What was sent and replied in a trial; nothing for who has no conversations."""
+        if not kind_named(line.kind).converses:
+            return []
+        talk = _transcript(str(self.data / line.path), line.state).talk(key)
+        return [
+            {
+                "ask": turn.ask,
+                "sent": [
+                    {"role": message.role, "parts": [_part(part) for part in message.parts]} for message in turn.sent
+                ],
+                "reply": turn.reply.content or "",
+                "reasoning": turn.reply.reasoning or "",
+                "read_as": turn.answer,
+                "how": turn.extraction.replace("_", " "),
+                "again": turn.again,
+            }
+            for turn in talk.turns
+        ]
+
+
+def _part(part: str | SentPicture) -> dict[str, Any]:
+    if isinstance(part, str):
+        return {"text": part}
+    source = "" if part.file is None else "data:image/png;base64," + base64.b64encode(part.file).decode("ascii")
+    return {"source": source, "words": part.words, "size": part.size_px, "same": part.same}
+
+
+@lru_cache(maxsize=16)
+def _taken(folder: str, state: str) -> Mapping[str, Any]:
+    """The finished trials of a session by key, compiled anew."""
+    session = same_trials(folder)
+    return {trial.key: trial for trial in taken_trials(session, read_events(folder))}
+
+
+@lru_cache(maxsize=16)
+def _transcript(folder: str, state: str) -> Transcript:
+    return Transcript(folder)
+
+
+def _answered(data: Path, line: SessionLine) -> Answered | None:
+    folder = data / line.path
+    try:
+        events, info = read_events(folder), read_session(folder)
+    except (SpanLabError, OSError, ValueError):
+        return None
+    done = finished_trials(events)
+    started = {event["trial"]: event for event in events if event["event"] == "trial_start"}
+    trials: dict[str, tuple[str, list[Event]]] = {
+        key: (str(started[key]["trial_id"]), [])
+        for key in sorted(done, key=lambda key: (len(key), key))
+        if key in started and not is_practice(key)
+    }
+    for event in events:
+        if event["event"] != "step" or "ask" not in event or event["trial"] not in trials:
+            continue
+        if event["attempt"] == done[event["trial"]]:
+            trials[event["trial"]][1].append(event)
+    prices = info.get("prices") or {}
+    rows = [
+        _row(line, key, started[key]["levels"], event, prices)
+        for key, (_, questions) in trials.items()
+        for event in questions
+    ]
+    return Answered(line, rows, trials)
+
+
+def _row(
+    line: SessionLine, key: str, levels: Mapping[str, Any], event: Mapping[str, Any], prices: Mapping[str, float]
+) -> Row:
+    notes, scores = event["notes"], event["scores"]
+    read, written = notes.get("prompt_tokens"), notes.get("completion_tokens")
+    cost = None
+    if prices and read is not None:
+        cost = (read * prices["input"] + (written or 0) * prices["output"]) / 1e6
+    return (
+        line.path,
+        line.who,
+        line.kind,
+        line.paradigm,
+        ", ".join(f"{name.replace('_', ' ')} {level}" for name, level in levels.items()),
+        key,
+        event["ask"],
+        _said(event["value"], scores),
+        " ".join(_said(score["correct_answer"], [score]) for score in scores),
+        answer_mark(event),
+        " ".join((event["raw"] or "").split())[:_SHOWN] if isinstance(event["raw"], str) else "",
+        read,
+        written,
+        cost,
+        notes.get("latency_ms", event["rt_ms"]),
+    )
+
+
+def _said(value: Any, scores: Sequence[Mapping[str, Any]]) -> str:
+    """An answer as people and models write it: places count from 1, but not the values of a scale."""
+    if isinstance(value, list | tuple):
+        return " ".join(_said(one, scores) for one in value)
+    on_a_scale = any(score.get("period") is not None or score.get("scale_from") is not None for score in scores)
+    if isinstance(value, int) and not on_a_scale:
+        return str(value + 1)
+    return "" if value is None else str(value)
+
+
+def write_bundle(replies: Replies, page: str, output: Path) -> Path:
+    """Write the page with all its conversations as files that open without a program.
+
+    Parameters
+    ----------
+    page : the page, which asks for its data by scripts beside it
+
+    Raises
+    ------
+    SpanLabError
+        when the folder cannot be written.
+    """
+    make_folder(output / "data", f"the page to {output}", "choose another folder with -o")
+    try:
+        for name, (content, _) in page_files("spanlab.extensions.app").items():
+            if name in ("kit.css", "app.css") or name.endswith(".ttf"):
+                (output / name).write_bytes(content)
+        (output / "replies.js").write_text(_one_script(), encoding="utf-8")
+        _write_data(output, "table", replies.page_data())
+        for name, talk in _conversations(replies):
+            _write_data(output, name, talk)
+        (output / "index.html").write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise SpanLabError(f"{output} cannot be written: {error.strerror or error}") from None
+    return output / "index.html"
+
+
+def _conversations(replies: Replies) -> Iterator[tuple[str, dict[str, Any]]]:
+    for one in replies.sessions():
+        for key in one.trials:
+            yield f"{one.line.path}/{key}", replies.conversation(one.line.path, key)
+
+
+def _write_data(output: Path, name: str, value: Any) -> None:
+    """Write data as a script: pages that are files may load no data otherwise."""
+    path = output / "data" / f"{name}.js"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    said = json.dumps(value, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    path.write_text(f"spanlabData({json.dumps(name)}, {said});\n", encoding="utf-8")
+
+
+def _one_script() -> str:
+    """The page's script with the kit in it: pages that are files may load no modules."""
+    kit = (files("spanlab.core.kit") / "kit.js").read_text("utf-8").replace("export ", "")
+    own = (files("spanlab.extensions.app") / "page" / "replies.js").read_text("utf-8")
+    lines = [line for line in own.splitlines(keepends=True) if not line.startswith("import ")]
+    return f"{{\n{kit}{''.join(lines)}}}\n"

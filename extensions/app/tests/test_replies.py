@@ -1,0 +1,117 @@
+"""Replies of chat models in one table: the command and the page say the same, and what a model wrote
+stays text."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chat_servers import listening
+from chat_stub import completion
+from session_tools import take
+from starlette.testclient import TestClient
+
+import spanlab
+from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, RequestLimits
+from spanlab.core import SpanLabError
+from spanlab.paradigms import load_paradigm
+from spanlab.sessions.record import read_events
+
+from ..replies import COLUMNS
+from ..server import Gate, application
+
+GOLDEN = Path(__file__).resolve().parents[3] / "tests" / "golden" / "record"
+CHAT = "vsr-chat-scripted-s31"
+BASE = "http://127.0.0.1:8760"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A session of a chat model, and the same trials taken by an observer."""
+    data = tmp_path / "data"
+    shutil.copytree(GOLDEN / CHAT, data / CHAT)
+    spanlab.replay(agent="ideal", like=data / CHAT, data=data, say=lambda _: None)
+    return data
+
+
+def client_of(data: Path) -> TestClient:
+    gate = Gate()
+    client = TestClient(application(data, "en", gate), base_url=BASE, client=("127.0.0.1", 50000))
+    client.get(gate.link(""))
+    return client
+
+
+def data_of(bundle: Path, name: str) -> Any:
+    """What a script of the bundle hands to the page."""
+    text = (bundle / "data" / f"{name}.js").read_text("utf-8")
+    assert "<" not in text, "no data end the page's script"
+    found = re.fullmatch(r'spanlabData\("([^"]*)", (.*)\);\n', text, re.DOTALL)
+    assert found is not None
+    assert found[1] == name
+    return json.loads(found[2])
+
+
+def test_the_command_the_page_and_the_bundle_show_the_same(folder: Path, tmp_path: Path) -> None:
+    made = spanlab.view(folder, output=tmp_path / "for_colleagues")
+    client = client_of(folder)
+    page = client.get("/replies/data/table").json()
+    models = [dict(zip(COLUMNS, row, strict=True)) for row in page["rows"] if row[2] in page["models"]]
+    assert made.to_dict()["replies"] == models
+    assert data_of(tmp_path / "for_colleagues", "table")["rows"] == page["rows"]
+    asked = [event for event in read_events(folder / CHAT) if event["event"] == "step" and "ask" in event]
+    assert [(row["trial"], row["question"], row["reply"]) for row in models] == [
+        (event["trial"], event["ask"], event["raw"]) for event in asked
+    ]
+    assert [row["tokens_read"] for row in models] == [event["notes"]["prompt_tokens"] for event in asked]
+    assert [row["mark"] == "right" for row in models] == [event["scores"][0]["correct"] for event in asked]
+    talk = client.get(f"/replies/data/{CHAT}/1").json()
+    assert data_of(tmp_path / "for_colleagues", f"{CHAT}/1") == talk
+    assert {taker["who"] for taker in talk["takers"]} == {"chat:scripted", "ideal"}
+    ideal = next(taker for taker in talk["takers"] if taker["who"] == "ideal")
+    for question, given in zip(talk["questions"], ideal["answers"], strict=True):
+        assert (given["answer"], given["spots"]) == (question["right"], question["spots"])
+        assert len(question["spots"]) == 1
+    assert [turn["reply"] for turn in talk["turns"]] == [row["reply"] for row in models if row["trial"] == "1"]
+
+
+def test_what_a_model_wrote_is_text_and_an_unread_reply_is_called_so(tmp_path: Path) -> None:
+    nasty = "</script><b>nobody knows</b>"
+    with listening(lambda request: (200, "application/json", completion(nasty, "m", 10))) as tap:
+        settings, limits = ChatSettings.read({"reask": 0}), RequestLimits(concurrency=1)
+        agent = ChatAgent("m", settings, Endpoint(tap.base_url, key_variable=None), limits)
+        take(tmp_path / "data", load_paradigm("vsr"), agent, 1, 4, {"list_length": [2]})
+    rows = spanlab.view(tmp_path / "data", output=tmp_path / "bundle").to_frame()
+    assert rows["mark"].tolist() == ["unread", "unread"]
+    assert set(rows["reply"]) == {nasty}
+    session = rows["session"].iloc[0]
+    assert data_of(tmp_path / "bundle", f"{session}/1")["turns"][0]["reply"] == nasty
+    assert "nobody knows" not in (tmp_path / "bundle" / "index.html").read_text("utf-8")
+
+
+def test_only_finished_trials_are_shown_and_only_folders_are_opened(folder: Path) -> None:
+    client = client_of(folder)
+    events = folder / CHAT / "events.jsonl"
+    kept = [
+        line
+        for line in events.read_text("utf-8").splitlines(keepends=True)
+        if '"trial_end"' not in line or '"2"' not in line
+    ]
+    events.write_text("".join(kept), encoding="utf-8")
+    assert client.get(f"/replies/data/{CHAT}/1").status_code == 200
+    for address in (f"/replies/data/{CHAT}/2", "/replies/data/elsewhere/1", "/replies/data/../../etc/1"):
+        assert client.get(address).status_code in (404, 422), address
+    with pytest.raises(SpanLabError, match="is no folder of sessions"):
+        spanlab.view(folder / "nothing", output=folder / "out")
+
+
+def test_a_link_leads_into_the_app_alone() -> None:
+    gate = Gate()
+    client = TestClient(application(Path(), "en", gate), base_url=BASE, client=("127.0.0.1", 50000))
+    link = gate.link("", "/replies?search=a")
+    assert client.get(link, follow_redirects=False).headers["location"] == "/replies?search=a"
+    for elsewhere in ("//evil.example", "/\\evil.example", "https://evil.example", "/a b"):
+        assert client.get(gate.link("", elsewhere), follow_redirects=False).headers["location"] == "/", elsewhere
