@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Sequence
 from math import isfinite
 from pathlib import Path
@@ -17,7 +18,8 @@ from typing_extensions import override
 from ..analysis.data.door import NUMERIC, Opened, open_table
 from ..analysis.data.files import read_columns
 from ..analysis.data.loading import files_of
-from ..analysis.data.recipe import Recipe, written
+from ..analysis.data.recipe import Long, Recipe, written
+from ..analysis.data.vocabulary import GIVEN, SHOWN, SYNONYMS, plain_name
 from ..core.atomic_files import whole_file
 from ..core.errors import SpanLabError
 from ..core.table_cells import harmless
@@ -28,6 +30,8 @@ from .recipes import read_recipe
 _FIRST = ("session", "participant", "agent_kind", "agent", "paradigm", "practice", "block", "trial", "ask", "phase")
 _LAST = ("correct_answer", "answer", "outcome", "correct", "rt_ms")
 _MOST_NAMES = 12
+#: A whole list in one cell: letters or digits in capitals, or words with signs between them.
+_LIST = r"[A-Z0-9]{2,}|.*\S[\s,;|]\s*\S.*"
 
 
 class TableOptions(Options):
@@ -159,6 +163,32 @@ def _cell(name: str, value: Any) -> str:
     return json.dumps(plain if number or isinstance(plain, str) else text, ensure_ascii=False)
 
 
+def _beside_each_other(file: Path, recipe: Recipe, names: Sequence[str]) -> Long | None:
+    """Answers that lie beside each other in a row (columns whose names differ in a number alone), or whole
+    lists in one cell; None where there are none."""
+    stems: dict[str, set[int]] = {}
+    for name in names:
+        if match := re.fullmatch(r"(.*?)(\d+)(\D*)", name):
+            stems.setdefault(f"{match[1]}{{}}{match[3]}", set()).add(int(match[2]))
+    several = {plain_name(stem): stem for stem, numbers in stems.items() if len(numbers) > 1}
+    more = {"correct_answer": SHOWN, "answer": GIVEN, "rt_ms": ("t",)}
+    words = {ours: (*SYNONYMS[ours], *more.get(ours, ())) for ours in ("correct", "error", *more)}
+    found = {ours: next((several[word] for word in words[ours] if word in several), "") for ours in words}
+    if found["correct"] or found["error"] or (found["answer"] and found["correct_answer"]):
+        number = "ask" if found["error"] else "serial_position"
+        return Long(number=number, columns={ours: stem for ours, stem in found.items() if stem})
+    there = {plain_name(name): name for name in names}
+    whole = {
+        ours: next((there[word] for word in words[ours] if word in there), "") for ours in ("correct_answer", "answer")
+    }
+    if not all(whole.values()):
+        return None
+    raw = read_columns(file, recipe.names, recipe.skip, recipe.sheet)
+    texts = raw[whole["correct_answer"]].dropna().astype(str)
+    lists = len(texts) > 0 and texts.str.fullmatch(_LIST).all() and texts.nunique() * 2 > len(texts)
+    return Long(number="serial_position", columns=whole) if lists else None
+
+
 def suggestion(file: Path, recipe: Recipe) -> str:
     """A recipe for a file, to be completed: what is inferred of its columns, and those that are
     left."""
@@ -171,13 +201,19 @@ def suggestion(file: Path, recipe: Recipe) -> str:
         start = "".join(f"  - {name}  # {', '.join(map(str, first[name].head(3)))}\n" for name in first.columns)
         return f"# {file.name} has no header: name its columns\nnames:\n{start}# columns:\n#   participant: ...\n"
     try:
+        wide = None if recipe.long else _beside_each_other(file, recipe, names)
+        recipe = recipe if wide is None else recipe.model_copy(update={"long": wide})
         opened = open_table(file, recipe)
         said, unused = opened.said, opened.unused
         read = opened.read
     except SpanLabError as error:
-        said, unused, read = (str(error),), tuple(names), {}
+        likely = {ours: [name for name in names if plain_name(name) in words] for ours, words in SYNONYMS.items()}
+        read = {ours: found[0] for ours, found in likely.items() if found}
+        said, unused = (str(error),), tuple(name for name in names if name not in read.values())
     lines = [f"# {line}" for sentence in said for line in sentence.splitlines()]
     filled = recipe.model_copy(update={"columns": {**read, **recipe.columns}})
     rest = [f"# columns that are not read: {', '.join(unused)}"] if unused else []
     end = ["# conditions: [...]", "# units: {rt_ms: s}", "# practice: COLUMN=VALUE"]
-    return "\n".join([*lines, *rest, written(filled).rstrip("\n") if filled != Recipe() else "", *end]) + "\n"
+    return (
+        "\n".join([*lines, *rest, written(filled).rstrip("\n") if filled != Recipe() else "columns: {}", *end]) + "\n"
+    )

@@ -21,47 +21,35 @@ from ...core.json_values import NOTHING
 from ...sessions.record.table import COLUMNS as RECORDED
 from ...sessions.record.table import FURTHER
 from .coding import NO, YES, groups, numbers
-from .files import DATE, read_columns
+from .files import DATE, WINDOWS, read_columns
 from .recipe import OPTION, OURS, Recipe, column
 from .scoring import NEEDED, TRIAL, YES_NO, numbered
+from .vocabulary import (
+    ANSWERS,
+    BACK,
+    BACKS,
+    CODED,
+    EXPECTED,
+    MATCH,
+    MATCHES,
+    NO_MATCH,
+    NOTHING_GIVEN,
+    OF_DESIGNS,
+    OUTCOMES,
+    PROGRAMS,
+    SHOWN,
+    SYNONYMS,
+    TAKEN,
+    VERDICTS,
+    Program,
+    plain_name,
+)
 
 #: Columns that the analysis reads, besides those of factors and recorded values.
 COLUMNS = tuple(one.name for one in RECORDED if one.loaded)
 NUMERIC = frozenset(one.name for one in RECORDED if one.type in ("integer", "number"))
-#: What others call our columns, in small letters without signs between them; the likeliest first.
-_LIKE = {
-    "participant": (
-        "participant participantid subject subj sub subjectid subjectnr subjectno subjectnumber participantnr ppt ppn"
-        " pp vp vpn proband pid sid id"
-    ),
-    "correct": "correct accuracy acc corr iscorrect right",
-    "rt_ms": "rtms rt reactiontime reactiontimems responsetime responsetimems latency",
-    "answer": "answer response resp keypress key choice",
-    "correct_answer": "correctanswer correctresponse corrans correctans correctkey corrresp cresp solution target",
-    "trial": "trial trialnumber trialnr trialno trialnum trialindex",
-    "block": "block blocknumber blocknr blk",
-    "set_size": "setsize memoryload load nitems numitems ss",
-    "list_length": "listlength length seqlength sequencelength ll",
-    "serial_position": "serialposition serialpos position itemposition",
-    "output_position": "outputposition outputpos recallposition",
-    "error": "error deviation err responseerror",
-    "session": "session sessionid run visit sess",
-    "practice": "practice ispractice training",
-    "group": "group",
-    "factor_n": "nback nlevel",
-    "paradigm": "paradigm task experiment exp expname",
-    "agent": "agent model system",
-    "agent_kind": "agentkind kind agenttype",
-}
-_SYNONYMS = {name: words.split() for name, words in _LIKE.items()}
-#: Columns that an effect knows under these names: no column of somebody else's becomes one.
-_TAKEN = frozenset(
-    ("match", "transition", "congruent", "reverse", "item", "lure_lag", "scale", "signal", "prefilled", "n")
-)
 #: A column of more different values is no condition.
 _MOST_LEVELS = 50
-#: What N-back tables call items that match, and others.
-_MATCH, _NO_MATCH = "target", frozenset(("nontarget", "non-target", "non_target", "lure", "foil", "distractor"))
 #: What stands where there is no value.
 _MISSING = frozenset(("NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "None", "null", "NULL", "#NULL!", "."))
 _GROUPED = re.compile(r"\s*[-+]?\d{1,3}([.,])\d{3}(\1\d{3})*(?!\1)[.,]\d+\s*")
@@ -73,100 +61,16 @@ _POWER = re.compile(r"\d([.,]\d+)?[eE][-+]\d+")
 _TRUTHS = (YES | NO) - {"yes", "no", "1", "0", "1.0", "0.0"}
 #: Times whose median is below this many ms are seconds.
 _SECONDS = 50.0
+#: Columns that tell the questions of a trial apart.
+_WITHIN = ("step", "ask", "serial_position", "output_position", "phase", "record_match")
+#: What most rows are.
+_MOSTLY = 0.75
 #: An answer on a circle counts as right within this part of it, where nothing else is said.
 _TOLERANCE = 1 / 8
 #: Names of tables of BIDS.
 BIDS = re.compile(
     r"sub-(?P<participant>[A-Za-z0-9]+)(_ses-(?P<session>[A-Za-z0-9]+))?_task-(?P<paradigm>[A-Za-z0-9]+)"
     r"(_[a-z]+-[A-Za-z0-9]+)*_(events|beh)\.tsv"
-)
-
-
-@dataclass(frozen=True)
-class Program:
-    """How a program names its columns.
-
-    Parameters
-    ----------
-    marks : patterns, each of which names one of its columns
-    score : of columns of scores; its group is the component
-    answers, times, expected : of a component (``{}``); the first one that is there
-    ms : how many ms its unit of time has
-    participants, sessions, paradigms : columns that may say so
-    """
-
-    name: str
-    marks: tuple[str, ...]
-    score: str
-    answers: tuple[str, ...]
-    times: tuple[str, ...]
-    ms: float
-    participants: tuple[str, ...]
-    sessions: tuple[str, ...] = ()
-    paradigms: tuple[str, ...] = ()
-    expected: tuple[str, ...] = ()
-
-
-_RIGHT = (
-    "{}.CRESP",
-    *("corrAns", "correctAns", "corr_ans", "correct_ans", "correct_key", "correct_choice"),
-    *("correct_response", "correct_answer", "correctResponse", "correctAnswer", "CorrectAnswer", "CorrectResponse"),
-)
-_PROLIFIC = ("PROLIFIC_PID", "prolific_pid", "worker_id", "workerId")
-PROGRAMS = (
-    Program(
-        "PsychoPy",
-        (r".+\.corr",),
-        r"(.+)\.corr",
-        ("{}.keys", "{}.clicked_name", "{}.response", "{}.text"),
-        ("{}.rt", "{}.time"),
-        1000.0,
-        ("participant",),
-        ("session", "date"),
-        ("expName",),
-    ),
-    Program(
-        "E-Prime",
-        (r".+\.ACC", "Subject"),
-        r"(.+)\.ACC",
-        ("{}.RESP",),
-        ("{}.RT",),
-        1.0,
-        ("Subject",),
-        ("Session",),
-        ("ExperimentName", "Experiment"),
-    ),
-    Program(
-        "OpenSesame",
-        ("subject_nr", r"correct(_.+)?"),
-        r"correct((?:_(?!response$|answer$).+)?)",
-        ("response{}",),
-        ("response_time{}",),
-        1.0,
-        ("subject_nr",),
-        ("datetime",),
-        ("title", "experiment_file"),
-    ),
-    Program(
-        "jsPsych",
-        ("trial_type", "correct", "trial_index|time_elapsed|internal_node_id|rt"),
-        "correct()",
-        ("response", "key_press"),
-        ("rt",),
-        1.0,
-        ("participant", "participant_id", "subject", "subject_id", *_PROLIFIC),
-        ("session_id",),
-    ),
-    Program(
-        "lab.js",
-        ("sender", "correct", "duration"),
-        "correct()",
-        ("response",),
-        ("duration",),
-        1.0,
-        ("participant", "participant_id", "subject", "url.participant", *_PROLIFIC, "id"),
-        ("session_id", "timestamp_session"),
-    ),
 )
 
 
@@ -228,16 +132,19 @@ class _Reading:
             lambda names: self._picked(names, whole),
         )
         self.delimiter = str(raw.attrs.get("delimiter", ""))
+        if raw.attrs.get("encoding") == WINDOWS:
+            self.said.append(f"{self.file.name} is no UTF-8: it is read as text of Windows (1252).")
         recipe.asked([*raw.columns], self.file)
         raw = self._without_missing(raw)
         if recipe.keep:
             raw = raw[column(raw, recipe.keep, self.file).eq(True)].reset_index(drop=True)
         raw, program = self._answers_apart(raw)
-        table = self._named(raw, program)
+        table = self._recalled(self._named(raw, program))
         if len(table) < len(raw):  # a long table is not copied for nothing
             raw = raw.loc[table.index]
         self._who(table, raw, program)
         self._practised(table, raw)
+        self._judged(table, raw)
         self._numbers(table)
         self._times(table)
         self._angles(table)
@@ -245,6 +152,7 @@ class _Reading:
         self._levels(table)
         self._refuse(table)
         self._runs(table)
+        self._questions(table)
         table, inferred = numbered(table)
         self.said += [f"{self.file.name}: {sentence}" for sentence in inferred]
         self._lists(table)
@@ -285,6 +193,8 @@ class _Reading:
         recipe = self.recipe
         if recipe.long is not None:
             return self._lengthened(raw), None
+        if any(re.fullmatch(r".+\.ACC\[\w+\]", str(name)) for name in raw.columns):  # E-Prime names the level, too
+            raw = raw.rename(columns=lambda name: re.sub(r"\[\w+\]$", "", str(name)))
         names = [*raw.columns]
         program = next((one for one in PROGRAMS if all(_any(mark, names) for mark in one.marks)), None)
         if program is None or {*NEEDED} <= {*names}:
@@ -301,7 +211,7 @@ class _Reading:
                 "correct": score,
                 "answer": _first(program.answers, part, names),
                 "rt_ms": _first(program.times, part, names),
-                "correct_answer": _first((*program.expected, *_RIGHT), part, names),
+                "correct_answer": _first((*program.expected, *EXPECTED), part, names),
             }
             there = raw[raw[score].notna()]
             known = {ours: there[name] for ours, name in theirs.items() if name and ours not in recipe.columns}
@@ -319,7 +229,13 @@ class _Reading:
     def _lengthened(self, raw: pd.DataFrame) -> pd.DataFrame:
         assert self.recipe.long is not None
         long = self.recipe.long
-        patterns = {ours: re.escape(theirs).replace(r"\{\}", r"(\d+)") for ours, theirs in long.columns.items()}
+        for theirs in (one for one in long.columns.values() if "{}" not in one):  # a list in one cell
+            items = [_items_of(text) for text in column(raw, theirs, self.file)]
+            many = range(max(map(len, items), default=0))
+            parts = {f"{theirs} {at + 1}": [row[at] if at < len(row) else None for row in items] for at in many}
+            raw = pd.concat([raw.drop(columns=theirs), pd.DataFrame(parts, index=raw.index)], axis=1)
+        wanted = {ours: theirs if "{}" in theirs else f"{theirs} {{}}" for ours, theirs in long.columns.items()}
+        patterns = {ours: re.escape(theirs).replace(r"\{\}", r"(\d+)") for ours, theirs in wanted.items()}
         found = {
             ours: {int(match[1]): name for name in raw.columns if (match := re.fullmatch(pattern, str(name)))}
             for ours, pattern in patterns.items()
@@ -341,6 +257,29 @@ class _Reading:
         held = [f"_{ours}" for ours in found]
         return table[table[held].notna().any(axis=1)].reset_index(drop=True)
 
+    def _recalled(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Of lists that were recalled freely, of which only what was recalled has rows (its position in the
+        list, in the order of recall), a row for every item, and intrusions."""
+        asked = {"serial_position", "output_position", "list_length"} <= {*table.columns}
+        if not asked or self.recipe.long is None or {"correct", "answer"} & {*table.columns}:
+            return table
+        place, length = (pd.to_numeric(table[name].astype(object)) for name in ("serial_position", "list_length"))
+        table = table[place.notna() & place.ne(0)].assign(serial_position=place.where(place.between(1, length)))
+        listed = table["serial_position"].notna()
+        table = table.assign(correct=True, correct_answer=table["serial_position"])
+        trial = [name for name in table.columns if name in TRIAL]
+        twice = listed & table.duplicated([*trial, "serial_position"])
+        table = table[~twice]
+        lists = table.drop_duplicates(trial)
+        every = lists.loc[lists.index.repeat(pd.to_numeric(lists["list_length"].astype(object)).astype(int))]
+        every = every.assign(serial_position=every.groupby(level=0).cumcount() + 1.0)
+        missed = every.merge(table[[*trial, "serial_position"]], how="left", indicator=True)["_merge"].eq("left_only")
+        empty = {name: None for name in ("output_position", "rt_ms") if name in table.columns}
+        lost = every[missed.to_numpy()].assign(correct=False, **empty)
+        self.said.append(f"{self.file.name}: items of a list without a place in its recall were not recalled.")
+        both = pd.concat([table, lost.assign(correct_answer=lost["serial_position"])])
+        return both.sort_index(kind="stable")
+
     # -- columns ------------------------------------------------------------------------------------
 
     def _named(self, raw: pd.DataFrame, program: Program | None) -> pd.DataFrame:
@@ -355,7 +294,7 @@ class _Reading:
         for ours, value in recipe.values.items():
             if ours not in raw.columns and ours not in table.columns:
                 table[ours] = pd.Categorical.from_codes(np.zeros(len(raw), int), categories=pd.Index([str(value)]))
-        plain = {_plain_name(name): str(name) for name in reversed([*raw.columns])}
+        plain = {plain_name(name): str(name) for name in reversed([*raw.columns])}
         for name in raw.columns:
             ours = str(name).removeprefix("_")
             if name in ("_row", "_part") or ours in table.columns:
@@ -378,8 +317,8 @@ class _Reading:
                 if value and ours not in table.columns:
                     table[ours] = value
             self._people_of_bids(table, match["participant"])
-        if program is None:
-            for ours, theirs in self._alike(raw, table).items():
+        for ours, theirs in self._alike(raw, table).items():
+            if program is None or ours in OF_DESIGNS:
                 table[ours] = raw[theirs]
                 self.read[ours] = theirs
         for theirs in recipe.conditions:
@@ -393,16 +332,16 @@ class _Reading:
     def _is_ours(self, name: str, raw: pd.DataFrame, plain: Mapping[str, str]) -> bool:
         """Return whether a column of one of our names is ours: not where it cannot be what it says, and
         another one can."""
-        others = [plain[word] for word in _SYNONYMS.get(name, ()) if plain.get(word, name) != name]
+        others = [plain[word] for word in SYNONYMS.get(name, ()) if plain.get(word, name) != name]
         return _may_be(name, raw[name]) or not any(_may_be(name, raw[other]) for other in others)
 
     def _alike(self, raw: pd.DataFrame, table: pd.DataFrame) -> dict[str, str]:
         """For columns of the response table that are not there, the one that is meant by its name."""
-        there = {_plain_name(name): str(name) for name in reversed([*raw.columns])}
+        there = {plain_name(name): str(name) for name in reversed([*raw.columns])}
         free = {plain: name for plain, name in there.items() if name not in {*table.columns, *self.recipe.conditions}}
         taken = {*self.recipe.columns.values()}
         found: dict[str, str] = {}
-        for ours, words in _SYNONYMS.items():
+        for ours, words in SYNONYMS.items():
             candidates = [free[word] for word in words if word in free and free[word] not in {*taken, *found.values()}]
             theirs = next((name for name in candidates if _may_be(ours, raw[name])), None)
             if ours not in table.columns and theirs is not None:
@@ -417,17 +356,30 @@ class _Reading:
             if plain in used or plain in OURS or plain.startswith(("_", *FURTHER)) or not plain.isidentifier():
                 continue
             ours = f"record_{plain}"
-            if plain in _TAKEN or ours in table.columns or f"factor_{plain}" in table.columns:
+            if plain in TAKEN or ours in table.columns or f"factor_{plain}" in table.columns:
                 continue
             levels = {str(level).strip().lower() for level in raw[name].dropna().unique()}
             if 1 < len(levels) <= _MOST_LEVELS:
                 table[ours] = raw.loc[table.index, name]
-            if levels - {_MATCH} and levels - {_MATCH} <= _NO_MATCH and "record_match" not in table.columns:
-                match = (
-                    raw.loc[table.index, name].astype(object).map(lambda value: str(value).strip().lower() == _MATCH)
-                )
+            binary = plain_name(plain) in MATCHES and levels <= YES | NO
+            said, others = (YES, NO) if binary else ({MATCH}, NO_MATCH)
+            if levels - said and levels - said <= others and "record_match" not in table.columns:
+                match = raw.loc[table.index, name].astype(object).astype(str).str.strip().str.lower().isin(said)
                 table["record_match"] = match.map({True: "true", False: "false"})
                 self.read["record_match"] = plain
+        if "record_match" in table.columns and not {"factor_n", "set_size"} & {*table.columns}:
+            self._backs(table, raw)
+
+    def _backs(self, table: pd.DataFrame, raw: pd.DataFrame) -> None:
+        """How many back the matches of N-back are."""
+        for name in raw.columns:
+            found = [BACK.fullmatch(str(one).strip()) for one in raw[name].dropna().unique()]
+            plain = plain_name(name) in BACKS and _may_be("set_size", raw[name])
+            if plain or (found and all(found)):
+                values = raw.loc[table.index, name].astype(object).astype(str)
+                table["factor_n"] = values.str.replace(r"\D+$", "", regex=True)
+                self.read["factor_n"] = str(name)
+                return
 
     def _people_of_bids(self, table: pd.DataFrame, label: str) -> None:
         """What ``participants.tsv`` says of who took part, where it is a machine."""
@@ -510,6 +462,68 @@ class _Reading:
             raise SpanLabError(f"practice: {rows}: no answer of {self.file} is practice{values}")
         table["practice"] = marked.loc[table.index]
 
+    def _judged(self, table: pd.DataFrame, raw: pd.DataFrame) -> None:
+        """Which answers are right where words say it, outcomes of detection, or errors of 0 and 1; and what
+        is right where scores tell it."""
+        if "correct" not in table.columns and "outcome" in table.columns and _may_be("correct", table["outcome"]):
+            table["correct"] = table.pop("outcome")
+        if "correct" not in table.columns and "error" in table.columns and _may_be("correct", table["error"]):
+            wrong = _plain_texts(table.pop("error"))
+            table["correct"] = _yes_no(wrong.isin(NO), wrong.ne(""))
+            self.read["wrong answers"] = self.read.pop("error", "error")
+        if "correct" not in table.columns:
+            self._shown(table, raw)
+            return
+        words = _plain_texts(table["correct"]).str.casefold()
+        if {*words} & {*VERDICTS}:
+            self._outcomes(table, words)
+        if "answer" in table.columns and "correct_answer" not in table.columns:
+            given, right = _plain_texts(table["answer"]), _plain_texts(table["correct"]).str.casefold().isin(YES)
+            for name in (one for one in raw.columns if one not in {*table.columns, *self.read.values()}):
+                same = _plain_texts(raw.loc[table.index, name]) == given
+                if (same == right).all() and 0 < same.mean() < 1:
+                    table["correct_answer"] = raw.loc[table.index, name]
+                    self.read["correct_answer"] = str(name)
+                    break
+        self._answers_in_words(table)
+
+    def _shown(self, table: pd.DataFrame, raw: pd.DataFrame) -> None:
+        """Of lists, what was shown is what is right."""
+        if not {"serial_position", "answer"} <= {*table.columns} or "correct_answer" in table.columns:
+            return
+        given = _plain_texts(table["answer"])
+        for name in (one for one in raw.columns if plain_name(one) in SHOWN):
+            if 0 < (_plain_texts(raw.loc[table.index, name]) == given).mean() < 1:
+                table["correct_answer"] = raw.loc[table.index, name]
+                self.read["correct_answer"] = str(name)
+                return
+
+    def _answers_in_words(self, table: pd.DataFrame) -> None:
+        """Answers to yes-no questions in the words of the field, where others have codes or words of their
+        own."""
+        if not {"answer", "correct_answer"} <= {*table.columns}:
+            return
+        theirs = self.read.get("correct_answer") or self.recipe.columns.get("correct_answer", "")
+        one, other = CODED.get(plain_name(theirs), ("", ""))
+        words = ANSWERS | ({"1": one, "0": other} if one else {})
+        levels = {str(level).strip().casefold() for level in table["correct_answer"].dropna().unique()}
+        if levels <= {*words} and levels - {*words.values()}:
+            for side in ("answer", "correct_answer"):
+                texts = _plain_texts(table[side]).str.casefold()
+                table[side] = texts.map(lambda text: words.get(text, text)).where(texts.ne(""))
+            said = ", ".join(f"{level} as {words[level]}" for level in sorted(levels))
+            self.said.append(f"{self.file.name}: of {theirs or 'right answers'}, {said}.")
+
+    def _outcomes(self, table: pd.DataFrame, words: pd.Series) -> None:
+        table["correct"] = words.map(lambda word: VERDICTS.get(word, word in YES if word in YES | NO else None))
+        if {*words} - {""} <= {*OUTCOMES} and "correct_answer" not in table.columns:
+            signal, right = (words.map(lambda word, at=at: OUTCOMES.get(word, (None, None))[at]) for at in (0, 1))
+            table["correct_answer"] = signal.map({True: "yes", False: "no"})
+            table["answer"] = (signal == right).map({True: "yes", False: "no"}).where(words.ne(""))
+            self.said.append(f"{self.file.name}: hits and misses are answers to a signal ('yes' is right).")
+            if "factor_n" in table.columns and "record_match" not in table.columns:
+                table["record_match"] = signal.map({True: "true", False: "false"})
+
     # -- numbers, times, angles ---------------------------------------------------------------------
 
     def _numbers(self, table: pd.DataFrame) -> None:
@@ -537,7 +551,8 @@ class _Reading:
 
     def _times(self, table: pd.DataFrame) -> None:
         """Times in milliseconds."""
-        theirs = self.recipe.columns.get("rt_ms") or self.read.get("rt_ms", "")
+        beside = self.recipe.long.columns if self.recipe.long else {}
+        theirs = self.recipe.columns.get("rt_ms") or beside.get("rt_ms") or self.read.get("rt_ms", "")
         unit = self.recipe.units.get("rt_ms")
         if "rt_ms" not in table.columns or not (theirs or unit or self.milliseconds):
             return
@@ -557,10 +572,15 @@ class _Reading:
         """Errors on a circle in degrees, the shorter way round, and how many degrees it has."""
         given = self.recipe.units.get("error") or self.recipe.units.get("answer")
         known = "period" in table.columns and bool(np.isfinite(table["period"].to_numpy(float)).any())
-        if "error" not in table.columns and (known or given) and {"answer", "correct_answer"} <= {*table.columns}:
+        if "error" not in table.columns and {"answer", "correct_answer"} <= {*table.columns}:
             sides = [numbers(table[name]) for name in ("answer", "correct_answer")]
-            table["error"] = sides[0] - sides[1]
-            self.said.append(f"{self.file.name}: errors are answers minus right answers.")
+            circle = 0.0 if known or given or "correct" in table.columns else _circle(*sides)
+            if circle:
+                table["period"], known = circle, True
+                self.said.append(f"{self.file.name}: answers are taken as angles of a circle of {circle:.4g} (period).")
+            if known or given:
+                table["error"] = sides[0] - sides[1]
+                self.said.append(f"{self.file.name}: errors are answers minus right answers.")
         if "error" not in table.columns or not np.isfinite(table["error"].to_numpy(float)).any():
             return
         errors = table["error"].to_numpy(float)
@@ -651,10 +671,11 @@ class _Reading:
         return [*texts]
 
     def _runs(self, table: pd.DataFrame) -> None:
-        """Sessions, where nothing names them and somebody's trial numbers begin again."""
-        named = {"session", "block", "step", "trial_id"} & {*table.columns}
+        """Sessions (blocks of sessions that are named) in which somebody's trial numbers begin again."""
+        named = {"block", "step", "trial_id"} & {*table.columns}
         if "trial" not in table.columns or named or table["trial"].is_unique:
             return
+        what = "block" if "session" in table.columns else "session"
         who = groups(table, [name for name in TRIAL if name in table.columns and name != "trial"])[0]
         order = np.argsort(who, kind="stable")
         person, trial = who[order], table["trial"].to_numpy(float)[order]
@@ -669,16 +690,29 @@ class _Reading:
             return
         number = np.empty(len(table), np.int64)
         number[order] = run - run[np.searchsorted(person, person)] + 1
-        table["session"] = number.astype(str)
-        self.said.append(f"{self.file.name}: trial numbers begin again {restarts:,} times: each run is a session.")
+        table[what] = number if what == "block" else number.astype(str)
+        self.said.append(f"{self.file.name}: trial numbers begin again {restarts:,} times: each run is a {what}.")
+
+    def _questions(self, table: pd.DataFrame) -> None:
+        """The number of each question, where nothing numbers those of a trial."""
+        if {*_WITHIN} & {*table.columns} or not {"trial", "participant"} <= {*table.columns}:
+            return
+        trial = groups(table, [name for name in TRIAL if name in table.columns])[0]
+        several = (np.bincount(trial) > 1).mean() > _MOSTLY
+        if several and not table.duplicated().any():
+            table["ask"] = pd.Series(trial, index=table.index).groupby(trial).cumcount() + 1.0
+            self.said.append(f"{self.file.name}: rows with one trial number are the questions of a trial, in order.")
 
     def _lists(self, table: pd.DataFrame) -> None:
         """The length of lists of which every position is there, and the number of each question where
         every item has an answer of its own."""
-        if "serial_position" not in table.columns or not {"serial_position", "correct_answer"} <= {*table.columns}:
+        if "serial_position" not in table.columns:
             return
         trial, _ = groups(table, [name for name in TRIAL if name in table.columns])
         place = table["serial_position"].to_numpy(float)
+        if (place == 0).sum() * 2 > (place == 1).sum():
+            place = table["serial_position"] = place + 1
+            self.said.append(f"{self.file.name}: positions are counted from 0, and are from 1 here.")
         many = np.bincount(trial)
         highest = np.zeros(len(many))
         np.fmax.at(highest, trial, place)
@@ -688,7 +722,8 @@ class _Reading:
         if "list_length" not in table.columns:
             table["list_length"] = highest[trial]
             self.said.append(f"{self.file.name}: lists are as long as they have positions (list_length).")
-        if "ask" not in table.columns and "output_position" not in table.columns and "answer" in table.columns:
+        asked = {"answer", "correct_answer"} <= {*table.columns}
+        if "ask" not in table.columns and "output_position" not in table.columns and asked:
             table["ask"] = place
             self.said.append(f"{self.file.name}: the items of a list are taken as asked for one by one, in order.")
 
@@ -766,17 +801,19 @@ def _number(text: str, german: bool) -> float:
         return float("nan")
 
 
+def _items_of(text: Any) -> list[str | None]:
+    """The items of a list that stands in one cell: words with signs between them, else letters."""
+    plain = "" if text is None or text != text else str(text).strip()
+    parts = re.split(r"[\s,;|]+", plain) if re.search(r"[\s,;|]", plain) else [*plain]
+    return [None if part in NOTHING_GIVEN else part for part in parts]
+
+
 def _all_people(kinds: pd.Series) -> bool:
     return set(_plain_texts(kinds)) == {PARTICIPANT.name}
 
 
 def _is_number(values: pd.Series) -> bool:
     return values.dtype.kind in "biufc"
-
-
-def _plain_name(name: Any) -> str:
-    """A name of a column in small letters, without signs between them."""
-    return re.sub(r"[\W_]+", "", str(name).casefold())
 
 
 def _any(pattern: str, names: Sequence[str]) -> bool:
@@ -822,10 +859,25 @@ def _may_be(ours: str, values: pd.Series) -> bool:
     if _is_number(values) and ours not in YES_NO:
         return True
     if ours in YES_NO:
-        return all(str(one).strip().lower() in YES | NO for one in values.dropna().unique())
+        words = YES | NO | ({*VERDICTS} if ours == "correct" else set())
+        return all(str(one).strip().lower() in words for one in values.dropna().unique())
     return ours not in NUMERIC or bool(
         pd.Series([_number(str(one), "," in str(one)) for one in values.dropna().unique()]).notna().all()
     )
+
+
+def _circle(given: np.ndarray, right: np.ndarray) -> float:
+    """The circle on which answers lie that are hardly ever the right ones; 0 where they are on none."""
+    both = np.isfinite(given) & np.isfinite(right)
+    few = min(len(np.unique(side[both])) for side in (given, right)) <= _MOST_LEVELS
+    if few or both.mean() < _MOSTLY or (given == right)[both].mean() > 1 - _MOSTLY:
+        return 0.0
+    ends = [float(end(np.r_[given[both], right[both]])) for end in (np.min, np.max)]
+    radians = ends[1] <= 2 * np.pi + 0.01
+    half = np.pi if radians else 180.0
+    if ends[1] > 2 * half + 0.5 or ends[0] < -half - 0.5:
+        return 0.0
+    return half if ends[0] >= 0 and ends[1] <= half + 0.01 else 2 * half
 
 
 def _looks_like_radians(table: pd.DataFrame, most: float, whole: bool, known: bool) -> bool:

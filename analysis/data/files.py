@@ -32,6 +32,8 @@ TABLES = (".parquet", *TEXT, ".xlsx", ".json")
 UNREAD = (".xls", ".ods", ".numbers", ".xlsb")
 #: A cell of a workbook that is a date begins so.
 DATE = "\0"
+#: What spreadsheets in Western Europe write where nobody asks for UTF-8.
+WINDOWS = "cp1252"
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _NUMBER = re.compile(r"\s*[-+]?(\d+[.,]?\d*|[.,]\d+)([eE][-+]?\d+)?\s*|\s*(NA|NaN|nan|n/a)?\s*")
 
@@ -74,8 +76,8 @@ def read_columns(
         return _text(file, encoding, names, skip, pick)
     except UnicodeError:
         raise SpanLabError(
-            f"{file} cannot be read as a table: it is not text in UTF-8. Save it again as 'CSV UTF-8', or as a workbook"
-            " (.xlsx)"
+            f"{file} cannot be read as a table: it is no text in UTF-8 or Windows-1252. Save it again as 'CSV UTF-8',"
+            " or as a workbook (.xlsx)"
         ) from None
     except FileNotFoundError:
         raise SpanLabError(f"{file} does not exist") from None
@@ -106,10 +108,18 @@ def _parquet(file: Path, pick: Pick) -> pd.DataFrame:
 def _encoding(file: Path) -> str:
     with file.open("rb") as opened:
         start = opened.read(65_536)
-    marked = next((name for mark, name in _MARKS if start.startswith(mark)), "")
-    if marked or start.count(b"\0") < len(start) / 4:
-        return marked or "utf-8"
-    return "utf-16-be" if start[:1] == b"\0" else "utf-16-le"
+        marked = next((name for mark, name in _MARKS if start.startswith(mark)), "")
+        if marked or start.count(b"\0") >= len(start) / 4:
+            return marked or ("utf-16-be" if start[:1] == b"\0" else "utf-16-le")
+        opened.seek(0)
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        try:
+            while part := opened.read(1_000_000):
+                decoder.decode(part)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return WINDOWS
+    return "utf-8"
 
 
 def _text(file: Path, encoding: str, names: Sequence[str], skip: int, pick: Pick) -> pd.DataFrame:
@@ -119,13 +129,13 @@ def _text(file: Path, encoding: str, names: Sequence[str], skip: int, pick: Pick
             skip, first = skip + 1, lines.readline()
         for _ in range(skip - bool(marked)):
             first = lines.readline()
-        while first and not first.strip():
+        while first and (not first.strip() or first.startswith("#")):
             skip, first = skip + 1, lines.readline()
         second = lines.readline()
         if "\t" not in first and second.count("\t") > 1 and not names:  # E-Prime begins with the name of the data
             skip, first, second = skip + 1, second, lines.readline()
     bare = re.sub(r'"[^"]*"', "", first)
-    delimiter = marked[1] if marked else max((",", ";", "\t"), key=bare.count)
+    delimiter = marked[1] if marked else max((",", ";", "\t", "|"), key=bare.count)
     spaced = not marked and not bare.count(delimiter)
     options: dict[str, Any] = {"sep": r"\s+"} if spaced else {"sep": delimiter}
 
@@ -173,7 +183,7 @@ def _text(file: Path, encoding: str, names: Sequence[str], skip: int, pick: Pick
     )
     once = [{name: pd.Categorical(part[name]) for name in wanted} for part in parts]
     table = pd.DataFrame({name: union_categoricals([part[name] for part in once]) for name in wanted})
-    table.attrs["delimiter"] = delimiter
+    table.attrs |= {"delimiter": delimiter, "encoding": encoding}
     return table
 
 
@@ -244,8 +254,13 @@ def _objects(file: Path, text: str) -> list[Mapping[str, Any]]:
     if isinstance(whole, dict):
         lists = {str(key): value for key, value in whole.items() if isinstance(value, list)}
         within = next((value for value in lists.values() if value and isinstance(value[0], dict)), None)
-        if within is None and len({len(value) for value in lists.values()}) == 1:
+        if {"columns", "data"} <= {*lists}:
+            within = [dict(zip(map(str, lists["columns"]), row, strict=True)) for row in lists["data"]]
+        elif within is None and len({len(value) for value in lists.values()}) == 1:
             within = [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
+        elif whole and all(isinstance(value, dict) for value in whole.values()):
+            columns = pd.DataFrame(whole)  # of columns, or of rows under their numbers
+            within = (columns.T if all(map(str.isdigit, whole)) else columns).to_dict("records")
         whole = [whole] if within is None else within
     rows = [one for part in whole for one in (part if isinstance(part, list) else [part])]
     if not rows or not all(isinstance(row, dict) for row in rows):

@@ -30,7 +30,10 @@ class Long(StrictModel):
 
     number: str = Field(default="ask", description="the column that the number in the names becomes")
     columns: dict[str, str] = Field(
-        description="column of the response table: their names, with {} for the number, such as answer: 'resp{}'"
+        description=(
+            "column of the response table: their names, with {} for the number, such as answer: 'resp{}'; the name of"
+            " one column that holds whole lists (ABCD, or a b c d)"
+        )
     )
 
 

@@ -7,11 +7,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from command_line import Run, complaint
 
 from spanlab.analysis.data.loading import Data, load
+from spanlab.analysis.effects.registry import effect
+from spanlab.analysis.nback.measures import nback_blocks
 from spanlab.exchange.recipes import read_recipe
 
 PSYCHOPY = (
@@ -142,7 +145,7 @@ def test_the_log_and_the_export_of_eprime(tmp_path: Path) -> None:
             ["7", "span", "omitted"],
         ]
         assert items["rt_ms"].iloc[0] == 512.0
-        assert items["record_load"].astype(str).tolist() == ["4", "2"]
+        assert items["set_size"].tolist() == [4, 2]
 
 
 def test_opensesame_and_labjs(tmp_path: Path) -> None:
@@ -185,6 +188,169 @@ def test_events_of_anybodys_bids(tmp_path: Path, place: str) -> None:
     assert items["rt_ms"].dropna().tolist() == [510.0]
     assert set(items["record_trial_type"].astype(str)) == {"target", "nontarget"}
     assert items["record_match"].astype(str).tolist() == ["true", "false"]
+
+
+ROWS = [(size, change, right) for size in (2, 8) for change in (1, 0) for right in (1, 0, 1)]
+#: One person's change detection, as many would write it down.
+PLAIN = pd.DataFrame(
+    [
+        {
+            "subj": "S1",
+            "setsize": size,
+            "change": change,
+            "resp": change if right else 1 - change,
+            "acc": right,
+            "rt": 0.5,
+        }
+        for size, change, right in ROWS
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        PLAIN,
+        PLAIN.assign(acc=PLAIN["acc"].map({1: "correct", 0: "incorrect"})),
+        PLAIN.assign(acc=PLAIN["acc"].map({1: "T", 0: "F"})),
+        PLAIN.assign(acc=100 * PLAIN["acc"]),
+        PLAIN.assign(error=1 - PLAIN["acc"]).drop(columns="acc"),
+        PLAIN.rename(columns={"subj": "Vpn", "setsize": "Set Size", "acc": "Korrekt", "rt": "Reaktionszeit"}),
+        PLAIN.assign(
+            change=PLAIN["change"].map({1: "change", 0: "no change"}),
+            resp=PLAIN["resp"].map({1: "change", 0: "no change"}),
+        ),
+        PLAIN.assign(outcome=[("miss", "hit")[acc] if change else ("FA", "CR")[acc] for _, change, acc in ROWS]).drop(
+            columns=["acc", "resp", "change"]
+        ),
+    ],
+    ids=["0 and 1", "words", "T and F", "percent", "errors", "German", "no change", "hits and misses"],
+)
+def test_what_many_laboratories_write_is_read_as_it_is_meant(tmp_path: Path, table: pd.DataFrame) -> None:
+    data = load([_written(table, tmp_path / "cd.csv")])
+    items = answers(data)
+    assert items["correct"].tolist() == [right for *_, right in ROWS]
+    assert items["set_size"].tolist() == [size for size, *_ in ROWS]
+    assert set(items["rt_ms"]) == {500.0}
+    found = effect("sensitivity").table(data.scored, "cd")
+    counts = found[found["measure"] == "d′"].groupby("set_size")[["hit_rate", "false_alarm_rate"]].first()
+    assert counts.to_numpy().ravel().tolist() == pytest.approx([2 / 3, 1 / 3] * 2)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        PLAIN.to_csv(index=False, sep="|").encode(),
+        PLAIN.assign(wort="Größe").to_csv(index=False, sep=";", decimal=",").encode("cp1252"),
+        b"# exported by hand\n# twice\n" + PLAIN.to_csv(index=False).encode(),
+    ],
+    ids=["bars", "Windows", "comments"],
+)
+def test_text_of_other_programs_is_read(tmp_path: Path, written: bytes) -> None:
+    (tmp_path / "t.csv").write_bytes(written)
+    assert answers(load([tmp_path / "t.csv"]))["correct"].tolist() == [right for *_, right in ROWS]
+
+
+@pytest.mark.parametrize("orient", ["records", "split", "columns", "index"])
+def test_json_in_any_shape_of_pandas(tmp_path: Path, orient: Any) -> None:
+    PLAIN.to_json(tmp_path / "t.json", orient=orient)
+    assert answers(load([tmp_path / "t.json"]))["correct"].tolist() == [right for *_, right in ROWS]
+
+
+@pytest.mark.parametrize(("scale", "period"), [(1.0, 360.0), (0.5, 180.0), (np.pi / 180, 360.0)])
+def test_answers_on_a_circle_without_scores_have_errors(tmp_path: Path, scale: float, period: float) -> None:
+    random = np.random.RandomState(3)
+    target, away = random.uniform(0, 360, 120), random.normal(0, 20, 120)
+    table = pd.DataFrame({"id": "S1", "target": scale * target, "response": scale * ((target + away) % 360)})
+    data = load([_written(table, tmp_path / "t.csv")])
+    assert answers(data)["error"].to_numpy() == pytest.approx(away * period / 360, abs=1e-6)
+    assert any("angles of a circle" in said for said in data.cautions)
+
+
+LISTS = pd.DataFrame({"id": ["S1", "S2"], "presented": ["BCDF", "FGHJ"], "recalled": ["BDCF", "FGH-"]})
+
+
+def test_a_recipe_is_suggested_for_lists_in_a_row(run: Run, tmp_path: Path) -> None:
+    """Whole lists in one cell, and items beside each other: with the suggestion, positions and transpositions."""
+    beside = {f"{name}{at + 1}": LISTS[name].str[at] for name in ("presented", "recalled") for at in range(4)}
+    for table in (LISTS, pd.DataFrame({"id": LISTS["id"], **beside})):
+        table.replace("-", None).to_csv(tmp_path / "t.csv", index=False)
+        assert "--suggest" in complaint(*run("stats", "t.csv"))
+        (tmp_path / "r.yaml").write_text(run("import", "table", "t.csv", "--suggest")[1], encoding="utf-8")
+        data = load([tmp_path / "t.csv"], recipe=read_recipe(str(tmp_path / "r.yaml")))
+        items = answers(data)
+        assert items["correct"].tolist() == [1, 0, 0, 1, 1, 1, 1, 0]
+        assert items["outcome"].tolist()[-1] == "omitted"
+        assert set(items["list_length"]) == {4}
+        moved = effect("transpositions").table(data.scored, "t").set_index("distance")["mean"]
+        assert moved[1] == pytest.approx(1 / 8)
+
+
+def test_lists_of_which_only_what_was_recalled_is_there(tmp_path: Path) -> None:
+    """Serial positions in the order of recall; 9 is an intrusion, and 2 comes twice."""
+    (tmp_path / "fr.txt").write_text("1 1 3 2 2 9\n1 2 1 0 0 0\n", encoding="utf-8")
+    (tmp_path / "r.yaml").write_text(
+        "names: [participant, trial, o1, o2, o3, o4]\nvalues: {list_length: 4}\n"
+        "long: {number: output_position, columns: {serial_position: 'o{}'}}\n",
+        encoding="utf-8",
+    )
+    scored = load([tmp_path / "fr.txt"], recipe=read_recipe(str(tmp_path / "r.yaml"))).scored
+    items = scored.items.sort_values(["trial", "serial_position"])
+    assert items["correct"].tolist() == [0, 1, 1, 0, 1, 0, 0, 0]
+    assert items["output_position"].dropna().tolist() == [2, 1, 1]
+    assert scored.intrusions["output_position"].tolist() == [4]
+    first = effect("first_recalled").table(scored, "fr").set_index("recalled_first")["mean"]
+    assert (first["first item"], first["last four"]) == (0.5, 0.5)
+
+
+def test_questions_of_a_trial_that_nothing_numbers(tmp_path: Path) -> None:
+    table = pd.DataFrame({"id": 1, "session": 1, "trial": [1, 1, 2, 2] * 2, "acc": [1, 0, 1, 1, 0, 0, 1, 0]})
+    data = load([_written(table.assign(RT=range(501, 509)), tmp_path / "t.csv")])
+    assert answers(data)[["block", "trial", "ask"]].to_numpy().tolist() == [
+        [block, trial, ask] for block in (1, 2) for trial in (1, 2) for ask in (1, 2)
+    ]
+    assert sum("begin again" in said or "questions of a trial" in said for said in data.cautions) == 2
+
+
+def test_errors_beside_each_other_are_suggested_with_their_times(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("sub,trial,err1,rt1,err2,rt2\n4,1,10,0.5,-170.5,0.75\n", encoding="utf-8")
+    (tmp_path / "r.yaml").write_text(run("import", "table", "t.csv", "--suggest")[1], encoding="utf-8")
+    items = answers(load([tmp_path / "t.csv"], recipe=read_recipe(str(tmp_path / "r.yaml"))))
+    assert items[["ask", "error", "rt_ms"]].to_numpy().tolist() == [[1, 10, 500], [2, -170.5, 750]]
+
+
+def test_a_suggestion_has_what_is_known_where_something_is_missing(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("sub,RT,verdict\n4,500,fine\n", encoding="utf-8")
+    (tmp_path / "r.yaml").write_text(run("import", "table", "t.csv", "--suggest")[1], encoding="utf-8")
+    recipe = read_recipe(str(tmp_path / "r.yaml"))
+    assert recipe is not None
+    assert recipe.columns == {"participant": "sub", "rt_ms": "RT"}
+
+
+def test_positions_from_0_and_items_that_scores_name(tmp_path: Path) -> None:
+    table = pd.DataFrame({"id": "S1", "trial": [1] * 3 + [2] * 3, "position": [0, 1, 2] * 2, "letter": [*"BCDFGH"]})
+    table = table.assign(response=[*"CBDFGH"], acc=[0, 0, 1, 1, 1, 1])
+    data = load([_written(table, tmp_path / "t.csv")])
+    items = answers(data)
+    assert items[["serial_position", "list_length"]].to_numpy().tolist() == [[1, 3], [2, 3], [3, 3]] * 2
+    assert items["correct_answer"].astype(str).tolist() == [*"BCDFGH"]
+    assert len(effect("transpositions").table(data.scored, "t"))
+
+
+@pytest.mark.parametrize("how", [{"n": "2", "type": ("nontarget", "target")}, {"level": "2-back", "is_target": (0, 1)}])
+def test_nback_says_what_matches_and_how_many_back(tmp_path: Path, how: dict[str, Any]) -> None:
+    (levels, level), (kinds, (no, yes)) = how.items()
+    matches = [False, False, True, False, True, False]
+    table = pd.DataFrame({"id": "S1", levels: level, kinds: [yes if match else no for match in matches], "acc": 1})
+    blocks = nback_blocks(load([_written(table, tmp_path / "t.csv")]).scored)
+    assert blocks[["n", "hits", "false_alarms"]].to_numpy().tolist() == [[2, 2, 0]]
+
+
+def test_a_program_s_table_has_its_set_size_and_levels_in_brackets(tmp_path: Path) -> None:
+    table = pd.DataFrame({"Subject": [1, 1], "Session": 1, "SetSize": [2, 4]})
+    table = table.assign(**{"Probe.ACC[Trial]": [1, 0], "Probe.RT[Trial]": [500, 600], "Probe.RESP[Trial]": ["j", "f"]})
+    items = answers(load([_written(table, tmp_path / "t.csv")]))
+    assert items[["set_size", "correct", "rt_ms"]].to_numpy().tolist() == [[2, 1, 500], [4, 0, 600]]
 
 
 def test_a_file_without_a_header_needs_names_and_says_so_once(run: Run, tmp_path: Path) -> None:
