@@ -10,7 +10,6 @@ from typing import Any
 from typing_extensions import override
 
 from ..core.registry import Registry
-from .benchmarks_wm import BenchmarksWM
 from .format import Format
 from .tables import Tables
 
@@ -22,8 +21,7 @@ class FormatRegistry(Registry[Format[Any, Any]]):
 
     def __init__(self) -> None:
         super().__init__("format", "spanlab.formats")
-        for format_ in (Tables, BenchmarksWM):
-            self.register(format_)
+        self.register(Tables)
 
     @override
     def name_of(self, value: Any) -> str:

@@ -13,11 +13,9 @@ import pandas as pd
 import yaml
 from typing_extensions import override
 
-from ..analysis.data.door import open_table
-from ..analysis.data.recipe import Recipe
-from ..core.errors import SpanLabError
-from .format import Format, Options, Place, Report, Side, counted
-from .tables import write_table
+from spanlab.analysis.data import Recipe, open_table
+from spanlab.core import SpanLabError
+from spanlab.exchange import Format, Options, Place, Report, Side, counted, write_table
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import pandas as pd
 from command_line import Run, complaint
 
 from spanlab.analysis.data.loading import load
-from spanlab.exchange.benchmarks_wm import studies
+from spanlab.extensions.standards.benchmarks_wm import studies
 from spanlab.human_data import of_persons, persons
 
 
