@@ -63,8 +63,9 @@ def published(paradigm: str | None = None) -> pd.DataFrame:
 
 def conditions(paradigm: str) -> list[tuple[str, str, str, str]]:
     """The levels at which a paradigm has published people: ``(paradigm, study, of what kind, levels)``
-    for each study, empty when there is none. Of people whose own numbers are here, how their task differs
-    from the paradigm stands after the levels."""
+    for each study, empty when there is none. The kind is ``digitised`` (from a printed figure), or says how
+    many people there are, and whether their numbers are from raw answers or were given for each person. How
+    the task of these differs from the paradigm stands after the levels."""
     table = _points(paradigm)
     rows = []
     for study, points in table.groupby("study", sort=False):
@@ -81,7 +82,7 @@ def conditions(paradigm: str) -> list[tuple[str, str, str, str]]:
             (
                 paradigm,
                 str(study),
-                "figure",
+                "digitised",
                 "; ".join(f"{name} {_levels(sorted(levels))}" for name, levels in shown.items()),
             )
         )
@@ -90,7 +91,8 @@ def conditions(paradigm: str) -> list[tuple[str, str, str, str]]:
             table = of_persons(name)
             shown = {one: sorted(table[one].unique()) for one in table.columns[1 : table.columns.get_loc("n_trials")]}
             levels = "; ".join(f"{one} {_levels(values)}" for one, values in shown.items())
-            kind = f"{table['participant'].nunique()} people"
+            source = "raw" if "recipe" in facts else "per person"
+            kind = f"{table['participant'].nunique()} people, {source}"
             rows.append((paradigm, facts["study"], kind, f"{levels}. It differs: {facts['differs']}"))
     return rows
 

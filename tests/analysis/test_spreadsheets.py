@@ -151,8 +151,8 @@ def test_points_of_thousands_beside_decimal_commas_are_no_decimals(original: pd.
 REFUSED: dict[str, tuple[str, Callable[[pd.DataFrame], bytes], str]] = {
     "an old encoding": (
         ".csv",
-        lambda table: text(table, ";").encode("cp1252"),
-        "not text in UTF-8. Save it again as 'CSV UTF-8'",
+        lambda table: text(table, ";").encode("cp1252") + b"\x81",
+        "no text in UTF-8 or Windows-1252. Save it again as 'CSV UTF-8'",
     ),
     "scores in words": (
         ".csv",
