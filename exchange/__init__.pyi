@@ -14,7 +14,6 @@ from .format import csv_text as csv_text
 from .format import harmless as harmless
 from .recipes import read_recipe as read_recipe
 from .registry import FORMATS as FORMATS
-from .tables import write_table as write_table
 from .trials_format import GivenTrial as GivenTrial
 from .trials_format import ImportedSet as ImportedSet
 from .trials_format import ReadingOptions as ReadingOptions

@@ -1,6 +1,5 @@
 from .coding import decoded as decoded
 from .coding import plain_name as plain_name
-from .door import open_table as open_table
 from .exclusions import Rule as Rule
 from .exclusions import apply_exclusions as apply_exclusions
 from .exclusions import decisions_of as decisions_of
@@ -9,7 +8,6 @@ from .loading import Data as Data
 from .loading import load as load
 from .loading import tables_of as tables_of
 from .numbers import with_sign as with_sign
-from .recipe import Recipe as Recipe
 from .scoring import Scored as Scored
 from .scoring import plural as plural
 from .scoring import score_table as score_table

@@ -118,7 +118,7 @@ def _encoding(file: Path) -> str:
                 decoder.decode(part)
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:
-            return WINDOWS
+            return "utf-8" if re.search(rb"[\x00-\x08\x0e-\x1f]", start) else WINDOWS
     return "utf-8"
 
 

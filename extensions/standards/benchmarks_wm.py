@@ -13,9 +13,11 @@ import pandas as pd
 import yaml
 from typing_extensions import override
 
-from spanlab.analysis.data import Recipe, open_table
+from spanlab.analysis.data.door import open_table
+from spanlab.analysis.data.recipe import Recipe
 from spanlab.core import SpanLabError
-from spanlab.exchange import Format, Options, Place, Report, Side, counted, write_table
+from spanlab.exchange import Format, Options, Place, Report, Side, counted
+from spanlab.exchange.tables import write_table
 
 
 @dataclass(frozen=True)

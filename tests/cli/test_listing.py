@@ -193,7 +193,7 @@ def test_published_people_are_listed_with_their_levels(run: Run) -> None:
     assert {*rows} == {
         *("cd", "continuous_colour", "cs", "lsr", "operation_span", "sfr", "smu", "sternberg", "vir", "vsr", "vsrec")
     }
-    assert rows["vsr"] == ["vsr Avons 1998 figure list_length 3, 4, 5, 6"]
+    assert " ".join(rows["vsr"]) == "vsr Avons 1998 digitised list_length 3, 4, 5, 6"
     assert "cognitive_load 0.27 to 0.53" in " ".join(rows["cs"])
     assert "cd Adam et al. 2015 40 people, raw set_size 2, 3, 4, 5, 6. It differs: coloured" in " ".join(rows["cd"])
     status, _, err = run("list", "sts", "--human")
