@@ -1,9 +1,9 @@
 """How far the networks that ship would get without training: a column of their cards, and a table
-in docs/networks.md.
+in docs/network-models.md.
 
 python scripts/before_training.py NAME ...        # measures, and writes the cards of these networks; of all that ship when none is given
 python scripts/before_training.py NAME --fitted 25 --tested 25    # with so many trials of each combination of levels
-python scripts/before_training.py --table         # the table in docs/networks.md, from the cards
+python scripts/before_training.py --table         # the table in docs/network-models.md, from the cards
 """  # noqa: E501
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from spanlab.agents.network.training.run import begin
 
 ROOT = Path(__file__).resolve().parent.parent
 CHECKPOINTS = ROOT / "agents" / "network" / "checkpoints"
-DOCUMENT = ROOT / "docs" / "networks.md"
+DOCUMENT = ROOT / "docs" / "network-models.md"
 _SAID = """Before training: accuracy of the best linear read-out of what the network computes with the weights that it starts from, without any weights taken
 over from another network. It is a logistic regression on what the heads read, for each task alone, fitted on {fitted} training trials of each combination of
 levels; its penalty was chosen on the validation trials, and it was scored on {tested} of the test trials."""  # noqa: E501

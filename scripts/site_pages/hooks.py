@@ -3,11 +3,13 @@ those, too.
 
 A link that leads out of ``docs/`` gets a page ``source/PATH`` with the text of the file, or with
 the list of a folder's files. The changes and the notes for contributors lie at the root of the
-repository and are pages of the site.
+repository and are pages of the site. ``llms.txt`` at the site's root lists all pages of the menu, each
+with its first sentence.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import posixpath
 import re
@@ -34,6 +36,12 @@ _LEXERS = {
 }
 #: longer lists of files and longer files are not shown
 _MOST = 200_000
+#: the first sentence of each page, once it has been read
+_FIRST: dict[str, str] = {}
+_MENU: list[Any] = []
+_NOT_PROSE = re.compile(
+    r"```.*?```|<!--.*?-->|^[#|!<*-].*?$|^\[[^\]]*\]\([^)]*\)\{.*$|^\d+\..*?$", re.DOTALL | re.MULTILINE
+)
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -57,10 +65,43 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Lead links to pages of this site, and leave out comments: what is below one is a block of its
     own."""
     uri = page.file.src_uri
+    _FIRST[uri] = first_sentence(markdown)
     if uri.startswith("source/"):
         return markdown
     folder = ROOT if uri in ROOT_PAGES.values() else DOCS
     return _LINK.sub(lambda found: _lead(found, folder), _COMMENT.sub("", markdown))
+
+
+def first_sentence(markdown: str) -> str:
+    """The first sentence of a page's text, without its links and emphasis."""
+    prose = re.sub(r"\[([^\]]*)\]\([^)]*\)|[*`]", r"\1", _NOT_PROSE.sub("", markdown))
+    text = " ".join(prose.strip().partition("\n\n")[0].split())
+    return re.split(r"(?<=[.?!])\s", text)[0].rstrip(":")
+
+
+def on_nav(nav: Any, **_: Any) -> None:
+    """Remember the menu for ``llms.txt``."""
+    _MENU[:] = nav.items
+
+
+def on_post_build(config: Any) -> None:
+    """Write ``llms.txt``: what there is to read, for programs that read."""
+    lines = [f"# {config.site_name}", "", f"> {config.site_description}", "", *_listed(_MENU, 2)]
+    (Path(config.site_dir) / "llms.txt").write_text(
+        re.sub(r"\n{3,}", "\n\n", "\n".join(lines)) + "\n", encoding="utf-8"
+    )
+
+
+def _listed(entries: list[Any], level: int) -> list[str]:
+    """A line for each page of the menu, a heading for each section."""
+    lines: list[str] = []
+    for entry in entries:
+        if entry.children:
+            lines += ["", f"{'#' * level} {entry.title}", "", *_listed(entry.children, level + 1)]
+        else:
+            said = _FIRST.get(entry.file.src_uri, "")
+            lines.append(f"- [{entry.title}]({entry.url})" + (f": {said}" if said else ""))
+    return lines
 
 
 def _lead(found: re.Match[str], folder: Path) -> str:
@@ -111,7 +152,24 @@ def _text_of(path: Path) -> str:
 
 def _cell(cell: dict[str, Any]) -> str:
     text = "".join(cell["source"])
-    return text if cell["cell_type"] == "markdown" else f"```python\n{text}\n```"
+    if cell["cell_type"] == "markdown":
+        return text
+    outputs = [_shown(output["data"]) for output in cell["outputs"] if "data" in output]
+    return "\n\n".join([f"```python\n{text}\n```", *outputs])
+
+
+def _shown(data: dict[str, Any]) -> str:
+    """An output of a notebook in its richest form: a picture, a table, or text."""
+    said = {kind: "".join(value) for kind, value in data.items()}
+    if "image/svg+xml" in said:
+        coded = base64.b64encode(said["image/svg+xml"].encode()).decode()
+        return f'<p><img alt="" src="data:image/svg+xml;base64,{coded}"></p>'
+    if "image/png" in said:
+        return f'<p><img alt="" src="data:image/png;base64,{"".join(said["image/png"].split())}"></p>'
+    if "text/html" in said:
+        html = re.sub(r"<style.*?</style>", "", said["text/html"], flags=re.DOTALL)
+        return '<div class="output">' + re.sub(r"\n\s*", "", html) + "</div>"
+    return f"```text\n{said['text/plain']}\n```"
 
 
 def _listing(folder: Path, members: list[Path]) -> str:

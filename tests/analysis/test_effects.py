@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -560,11 +559,6 @@ def test_the_library_has_every_paradigm_that_effects_name() -> None:
     assert len({one.name for one in EFFECTS}) == len(EFFECTS)
     with pytest.raises(SpanLabError, match="did you mean 'serial_position'"):
         effect("serial_positon")
-
-
-def test_the_documentation_names_every_effect(repository: Path) -> None:
-    text = (repository / "docs" / "analysis.md").read_text(encoding="utf-8")
-    assert all(f"`{one.name}`" in text for one in EFFECTS)
 
 
 def test_intervals_of_very_many_units_are_those_that_resampling_gives() -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 import sys
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -36,10 +34,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def documented() -> tuple[str, dict[str, str]]:
-    """The worked example of docs/exchange.md: the module, and the entry points of its package."""
-    text = (ROOT / "docs" / "exchange.md").read_text(encoding="utf-8")
-    blocks = dict(re.findall(r"```(python|toml)\n(.*?)```", text, flags=re.DOTALL))
-    return blocks["python"], tomllib.loads(blocks["toml"])["project"]["entry-points"]["spanlab.formats"]
+    """The format of the example package: the module, and an entry point for it alone."""
+    module = ROOT / "examples" / "plugin" / "spanlab_example" / "lab_json.py"
+    return module.read_text(encoding="utf-8"), {"lab-json": "lab_json:LabJson"}
 
 
 def install(site: Path, module: str, points: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:

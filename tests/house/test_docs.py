@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from PIL import Image
 from typer import Context
 from typer.core import TyperGroup
 
@@ -83,8 +84,17 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Path]:
             else made[block.document]
         )
         if block.language == "yaml" and (name := re.match(r"(?:paradigm|study): (\w+)\n", block.text)):
-            (folder / f"{name[1]}.yaml").write_text(block.text, encoding="utf-8")
+            written(block, folder / f"{name[1]}.yaml")
     return made
+
+
+def written(block: Block, path: Path) -> Path:
+    """The file that a block is, with any picture for each that it names in full."""
+    path.write_text(block.text, encoding="utf-8")
+    for name in re.findall(r"[\[ ](\w+/\w+\.png)", block.text):
+        (path.parent / name).parent.mkdir(exist_ok=True)
+        Image.new("RGB", (8, 8), "green").save(path.parent / name)
+    return path
 
 
 @pytest.mark.parametrize("block", consoles())
@@ -153,8 +163,7 @@ def commands(text: str) -> Iterator[tuple[str, str]]:
     [pytest.param(one, id=str(one)) for one in blocks() if one.language == "yaml" and one.text.startswith("paradigm:")],
 )
 def test_paradigms_in_documents_compile(block: Block, tmp_path: Path) -> None:
-    (tmp_path / "shown.yaml").write_text(block.text, encoding="utf-8")
-    paradigm = load_paradigm(tmp_path / "shown.yaml")
+    paradigm = load_paradigm(written(block, tmp_path / "shown.yaml"))
     for levels in paradigm.combinations():
         assert compile_trial(paradigm, levels, seed=1).asks
 
@@ -244,3 +253,14 @@ SECURITY = re.findall(r"`((?:tests|extensions)/[\w/]+\.py)::(\w+)`", (ROOT / "SE
 def test_what_is_promised_of_a_file_has_the_test_that_is_named(file: str, test: str) -> None:
     assert len(SECURITY) >= 10
     assert f"\ndef {test}(" in (ROOT / file).read_text(encoding="utf-8")
+
+
+def test_a_guide_that_shows_a_picture_has_the_command_that_draws_it() -> None:
+    """``scripts/docs_figures.py`` runs it."""
+    shown: list[str] = []
+    for document in DOCUMENTS:
+        text = document.read_text(encoding="utf-8")
+        for name in re.findall(rf"\]\(images/guides/{document.stem}-([\w.-]+)\)", text):
+            assert re.search(rf"^\$ spanlab .*-o {re.escape(name)}$", text, re.MULTILINE), f"{document.name}: {name}"
+            shown.append(f"{document.stem}-{name}")
+    assert sorted(shown) == sorted(path.name for path in (ROOT / "docs" / "images" / "guides").iterdir())

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import statements
+import yaml
 
 from spanlab.paradigms import list_paradigms
 
@@ -18,6 +19,15 @@ COUNTED: list[tuple[str, str, Callable[[], int]]] = [
 ]
 #: statements that the core and the extensions may have: whoever adds takes something away
 CORE, EXTENSIONS = 42_000, 14_000
+#: words of a guide, and of all documents that are written by hand
+GUIDE, DOCUMENTS = 1_500, 75_000
+
+
+class Menu(yaml.SafeLoader):
+    """mkdocs.yml, of which only the menu is read."""
+
+
+Menu.add_multi_constructor("tag:yaml.org,2002:python/", lambda *_: None)
 
 
 @pytest.mark.parametrize(("document", "words", "count"), COUNTED)
@@ -31,3 +41,48 @@ def test_the_house_grows_no_further() -> None:
     extensions = sum(count for room, count in rooms.items() if room.partition("/")[0] == statements.EXTENSIONS)
     assert extensions <= EXTENSIONS
     assert rooms.total() - extensions <= CORE
+
+
+def pages_of(entries: object) -> list[str]:
+    """The pages below an entry of the menu."""
+    if isinstance(entries, str):
+        return [entries]
+    inside = entries.values() if isinstance(entries, dict) else entries
+    return [page for entry in inside for page in pages_of(entry)]  # type: ignore[union-attr]
+
+
+def words(document: str) -> int:
+    return len((ROOT / document).read_text(encoding="utf-8").split())
+
+
+MENU = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), Menu)["nav"]
+(GUIDES,) = (entry["Guides"] for entry in MENU if "Guides" in entry)
+
+
+@pytest.mark.parametrize("guide", pages_of(GUIDES))
+def test_a_guide_is_read_at_one_go(guide: str) -> None:
+    assert words(f"docs/{guide}") <= GUIDE
+
+
+def test_documents_are_not_a_book() -> None:
+    """Apart from pages that are made by scripts."""
+    made = {path.name for path in (ROOT / "scripts" / "pages").glob("*.md")} | {"limited.md", "capacity.md"}
+    written = [*ROOT.glob("docs/*.md"), *ROOT.glob("docs/decisions/*.md"), *ROOT.glob("extensions/*/README.md")]
+    written += [ROOT / "CONTRIBUTING.md", ROOT / "human_data" / "README.md", ROOT / "examples" / "plugin" / "README.md"]
+    assert words("README.md") <= 900
+    assert sum(words(str(path)) for path in written if path.name not in made) + words("README.md") <= DOCUMENTS
+
+
+def links_of(document: Path) -> set[Path]:
+    """The files to which a document links."""
+    if document.suffix != ".md" or not document.exists():
+        return set()
+    targets = re.findall(r"\]\(([^)#\s:]+)(?:#[^)\s]*)?\)", document.read_text(encoding="utf-8"))
+    return {(document.parent / target).resolve() for target in targets}
+
+
+def test_all_that_the_readme_names_is_two_clicks_from_the_first_page() -> None:
+    """The menu is on every page."""
+    reached = links_of(ROOT / "docs" / "index.md") | {ROOT / "docs" / page for page in pages_of(MENU)}
+    reached |= {target for page in reached for target in links_of(page)}
+    assert links_of(ROOT / "README.md") - reached == {ROOT / "docs" / "images" / "vsr_serial_position.svg"}

@@ -19,7 +19,8 @@ from spanlab.paradigms.language.yaml_source import parse
 ROOT = Path(__file__).resolve().parents[2]
 FRAGMENTS = [
     text
-    for text in re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "paradigms.md").read_text("utf-8"), re.DOTALL)
+    for name in ("paradigms", "questions", "media", "designs")
+    for text in re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / f"{name}.md").read_text("utf-8"), re.DOTALL)
     if re.search(r"^paradigm:", text, re.MULTILINE) is None
 ]
 #: what the fragments take for granted

@@ -231,7 +231,7 @@ def test_feedback_and_practice_are_about_the_answer_before(tmp_path: Path, sure:
 
 def questionnaire(repository: Path) -> str:
     """The one in the documentation."""
-    text = (repository / "docs" / "paradigms.md").read_text(encoding="utf-8")
+    text = (repository / "docs" / "questions.md").read_text(encoding="utf-8")
     return next(
         block
         for block in re.findall(r"```yaml\n(.*?)```", text, flags=re.DOTALL)

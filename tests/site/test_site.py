@@ -12,7 +12,7 @@ import sys
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 import pytest
 from typing_extensions import override
@@ -148,10 +148,35 @@ def visit(page: str, profile: Path) -> str:
     return done.stdout
 
 
-def test_search_works_from_the_disk(site: Path, tmp_path: Path) -> None:
-    page = visit(f"{(site / 'index.html').as_uri()}?q=refractory", tmp_path)
-    assert re.search(r"[1-9]\d* matching documents", page)
-    assert re.search(r'href="[^"]*lab\.html', page.partition("md-search-result__list")[2])
+#: what newcomers ask, and a page that answers it
+ASKED = {
+    "own table": "questions-of-newcomers",
+    "own images": "media",
+    "own words": "questions-of-newcomers",
+    "my own network": "questions-of-newcomers",
+    "vllm server": "servers",
+    "eye tracker": "questions-of-newcomers",
+    "eeg": "triggers",
+    "prolific": "recruiting",
+    "exclude participants": "questions-of-newcomers",
+    "power": "questions-of-newcomers",
+    "citation": "citing",
+    "refractory": "answers",
+}
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_search_finds_what_newcomers_ask(site: Path, tmp_path: Path, asked: str) -> None:
+    """Among the first four pages, and from the disk."""
+    page = visit(f"{(site / 'index.html').as_uri()}?q={quote(asked)}", tmp_path)
+    found = re.findall(r'href="[^"]*?([\w-]+)\.html', page.partition("md-search-result__list")[2])
+    assert ASKED[asked] in [*dict.fromkeys(found)][:4]
+
+
+def test_a_list_for_programs_names_every_page_of_the_menu(site: Path, pages: dict[Path, Page]) -> None:
+    lines = re.findall(r"^- \[[^\]]+\]\(([^)]+)\)(: .+)?$", (site / "llms.txt").read_text("utf-8"), re.MULTILINE)
+    assert {name for name, _ in lines} >= {path.name for path in pages if path.parent == site} - {"404.html"}
+    assert [name for name, said in lines if not said] == []
 
 
 def test_pages_fit_a_phone(site: Path, tmp_path: Path) -> None:
@@ -164,6 +189,8 @@ def test_pages_fit_a_phone(site: Path, tmp_path: Path) -> None:
         "commands",
         "functions",
         "paradigms",
+        "chat",
+        "chat-reading",
         "statistics",
         "gallery",
         "record",

@@ -85,7 +85,7 @@ def test_parameters_of_the_transformer_with_one_layer(hidden: int, count: int) -
 
 
 def test_the_documented_table_is_true() -> None:
-    text = (FOLDER.parent / "docs" / "networks.md").read_text(encoding="utf-8")
+    text = (FOLDER.parent / "docs" / "network-models.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+)` \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \|", text, flags=re.MULTILINE)
     told = {
         (name, hidden): int(count.replace(",", ""))
@@ -448,11 +448,11 @@ def test_a_transformer_says_how_long_trials_may_be() -> None:
 
 @pytest.fixture
 def documented() -> Iterator[str]:
-    """The example of docs/networks.md, registered for this test alone."""
-    text = (FOLDER.parent / "docs" / "networks.md").read_text(encoding="utf-8")
+    """The example of docs/extension-points.md, registered for this test alone."""
+    text = (FOLDER.parent / "docs" / "extension-points.md").read_text(encoding="utf-8")
     (example,) = (block for block in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL) if "register" in block)
     before = dict(ARCHITECTURES._known)
-    exec(compile(example, "docs/networks.md", "exec"), {"__name__": "documented"})
+    exec(compile(example, "docs/extension-points.md", "exec"), {"__name__": "documented"})
     (name,) = ARCHITECTURES._known.keys() - before.keys()
     yield name
     del ARCHITECTURES._known[name]

@@ -28,13 +28,28 @@ from spanlab.analysis.report import folder as report_folder
 from spanlab.core.errors import SpanLabError
 
 FILES = ("session_course.py", "answers_given.py")
+PROJECT = """
+[build-system]
+requires = ["setuptools"]
+build-backend = "setuptools.build_meta"
+[project]
+name = "spanlab-my-figures"
+version = "1.0"
+[project.entry-points."spanlab.effects"]
+session_course = "session_course:COURSE"
+[project.entry-points."spanlab.figures"]
+answers_given = "answers_given:ANSWERS_GIVEN"
+[tool.setuptools]
+py-modules = ["session_course", "answers_given"]
+"""
 
 
 def documented(repository: Path) -> dict[str, str]:
-    """The files of the worked example."""
-    text = (repository / "docs" / "analysis.md").read_text(encoding="utf-8").partition("## Figures of your own")[2]
-    blocks = re.findall(r"```(python|toml)\n(.*?)```", text, flags=re.DOTALL)
-    return dict(zip((*FILES, "pyproject.toml"), (block for _, block in blocks), strict=False))
+    """The effect of the example package, and the figure of the document."""
+    effect = repository / "examples" / "plugin" / "spanlab_example" / "session_course.py"
+    text = (repository / "docs" / "extension-points.md").read_text(encoding="utf-8")
+    (figure,) = re.findall(r"```python\n([^`]*?ANSWERS_GIVEN = .*?)```", text, flags=re.DOTALL)
+    return dict(zip(FILES, (effect.read_text(encoding="utf-8"), figure), strict=True))
 
 
 @pytest.fixture
@@ -132,7 +147,7 @@ def test_figures_of_another_package(repository: Path, tmp_path: Path) -> None:
     """The example is installed as a package, and its figures are drawn; without it they are gone."""
     source, site = tmp_path / "source", tmp_path / "site"
     source.mkdir()
-    for name, text in documented(repository).items():
+    for name, text in {**documented(repository), "pyproject.toml": PROJECT}.items():
         (source / name).write_text(text, encoding="utf-8")
     pip = [
         sys.executable,
