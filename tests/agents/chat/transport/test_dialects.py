@@ -10,6 +10,7 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -58,7 +59,10 @@ def ask(
 
         async def all_of_them() -> list[Reply]:
             try:
-                return [await client.ask(request) for _ in range(times)]
+                if "concurrency" not in limits:
+                    return [await client.ask(request) for _ in range(times)]
+                asked = [replace(request, conversation=str(number)) for number in range(times)]
+                return await asyncio.gather(*map(client.ask, asked))
             finally:
                 await client.aclose()
 
@@ -404,7 +408,7 @@ def test_a_limit_holds_or_stops_the_session_whatever_field_lies(field: str, lie:
         return said(body(usage=told))
 
     with pytest.raises(EndpointError, match=r"--max-cost|does not report how many tokens"):
-        ask(answer, times=30, max_cost=0.06)
+        ask(answer, times=64, max_cost=0.06, concurrency=32)
     each = (100 * 1 + 500 * 10) / 1_000_000
     assert (next(asked) - 1) * each <= 0.06 + each
 
