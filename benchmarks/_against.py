@@ -128,11 +128,30 @@ def recording() -> Work:
     return turn
 
 
+def asking() -> Work:
+    """Requests of a session with a chat model, whose server has a process of its own."""
+    import chat
+
+    served, paradigm = chat.server(), chat.load_paradigm("nback_verbal")
+    url = served.__enter__()  # until this process ends
+
+    def turn() -> dict[str, float]:
+        assert served is not None
+        found = {}
+        for concurrency in (8, 32):
+            _, worked, talks = chat.session(url, paradigm, 2 * concurrency, concurrency)
+            found[f"chat requests, {concurrency} at once"] = worked / sum(map(len, talks))
+        return found
+
+    return turn
+
+
 WORKS: dict[str, Callable[[], Work]] = {
     "compiling": compiling,
     "rendering": rendering,
     "learning": learning,
     "recording": recording,
+    "asking": asking,
 }
 
 
