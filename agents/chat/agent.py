@@ -99,6 +99,8 @@ class ChatAgent(ConcurrentAgent):
                 f"likelihoods={self.protocol.likelihoods} is for servers and models in this program, and {hook.name}"
                 " is none: set likelihoods to top, or to none"
             )
+        if hook is not None and hook.local and self.protocol.constrained == "json":
+            raise SpanLabError("a model in this program cannot be held to a schema of answers: set constrained to none")
         if hook is not None and self.protocol.sounds == "audio":
             raise SpanLabError(
                 f"sounds go to servers that speak chat completions, and requests to {hook.name} are sent in another"

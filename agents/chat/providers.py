@@ -17,6 +17,7 @@ import inspect
 import io
 import os
 import re
+import sys
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -39,6 +40,7 @@ from .transport.endpoint import OPENAI_URL, REASONING_FIELDS, Endpoint, Endpoint
 from .transport.hooks import Outgoing, SendHook
 from .transport.inspect_hook import PREFIX as INSPECT
 from .transport.inspect_hook import InspectHook
+from .transport.refusals import explain_status
 from .transport.replies import KEPT
 
 #: how a model in this program is named
@@ -289,7 +291,7 @@ class InProcess(SendHook):
     local = True
 
     def __init__(self, path: str) -> None:
-        self._path = path
+        self._path = os.path.expanduser(path)
         self.name = f"transformers: {path}"
         self._waiting: list[tuple[Outgoing, asyncio.Future[Reply]]] = []
         self._worker: asyncio.Task[None] | None = None
@@ -306,6 +308,8 @@ class InProcess(SendHook):
         """The model, what writes its conversations, and its tokenizer."""
         import torch
 
+        if self._path.startswith(("/", ".")) and not os.path.isdir(self._path):
+            raise SpanLabError(f"there is no folder {self._path} with a model of transformers")
         transformers: Any = importlib.import_module("transformers")
         transformers.utils.logging.disable_progress_bar()
         try:
@@ -341,17 +345,21 @@ class InProcess(SendHook):
         """Answer all that waits, those that can go together at once."""
         while self._waiting:
             await asyncio.sleep(_GATHER_S)
-            lot = self._lot()
-            try:
-                replies = await asyncio.to_thread(self._answers, [request for request, _ in lot])
-            except Exception as error:
-                for _, answered in lot:
+            lots = [self._lot()]
+            for lot in lots:
+                try:
+                    replies = await asyncio.to_thread(self._answers, [request for request, _ in lot])
+                except Exception as error:
+                    if isinstance(error, EndpointError) and len(lot) > 1:
+                        lots += [[one] for one in lot]  # it may be about one of them alone
+                        continue
+                    for _, answered in lot:
+                        if not answered.done():
+                            answered.set_exception(error)
+                    continue
+                for (_, answered), reply in zip(lot, replies, strict=True):
                     if not answered.done():
-                        answered.set_exception(error)
-                continue
-            for (_, answered), reply in zip(lot, replies, strict=True):
-                if not answered.done():
-                    answered.set_result(reply)
+                        answered.set_result(reply)
 
     def _lot(self) -> list[tuple[Outgoing, asyncio.Future[Reply]]]:
         """The requests that go through the model next: with the options of the first one, and alone
@@ -370,29 +378,56 @@ class InProcess(SendHook):
                 return [self._scored(request) for request in requests]
             return self._generated(requests)
 
+    def _refuses(self, why: str, code: str = "") -> EndpointError:
+        """What a server says that does not take a request."""
+        return explain_status(Endpoint(key_variable=None, by="transformers"), self._path, 400, why, code=code)
+
     def _inputs(self, requests: Sequence[Outgoing]) -> Any:
-        """Conversations as the model reads them."""
-        model, writer, tokenizer = self._loaded
+        """Conversations as the model reads them.
+
+        Raises
+        ------
+        EndpointError
+            when it does not take them: by its chat template, for pictures, or since they are too long.
+        """
+        model = self._loaded[0]
+        inputs = self._written(requests).to(model.device)
+        length, longest = inputs["input_ids"].shape[1], _context_of(model)
+        if length >= longest:
+            raise self._refuses(f"{length} tokens, and it takes {longest}", "context_length_exceeded")
+        return inputs
+
+    def _written(self, requests: Sequence[Outgoing]) -> Any:
+        _, writer, tokenizer = self._loaded
         options = requests[0].options
+        if writer is tokenizer and any(isinstance(said["content"], list) for one in requests for said in one.messages):
+            raise self._refuses("image input is not supported")
         if requests[0].text is not None or not getattr(writer, "chat_template", None):
             texts = [plain_text(one.messages) if one.text is None else one.text for one in requests]
-            return tokenizer(texts, padding=True, return_tensors="pt").to(model.device)
-        return writer.apply_chat_template(
-            [[_with_pictures(message) for message in one.messages] for one in requests],
-            add_generation_prompt=options.get("add_generation_prompt", True),
-            tokenize=True,
-            return_dict=True,
-            return_tensors="pt",
-            **({"padding": True} if writer is tokenizer else {"processor_kwargs": {"padding": True}}),
-            **options.get("chat_template_kwargs", {}),
-        ).to(model.device)
+            return tokenizer(texts, padding=True, return_tensors="pt")
+        from jinja2 import TemplateError
+
+        try:
+            return writer.apply_chat_template(
+                [[_with_pictures(message) for message in one.messages] for one in requests],
+                add_generation_prompt=options.get("add_generation_prompt", True),
+                tokenize=True,
+                return_dict=True,
+                return_tensors="pt",
+                **({"padding": True} if writer is tokenizer else {"processor_kwargs": {"padding": True}}),
+                **options.get("chat_template_kwargs", {}),
+            )
+        except TemplateError as error:
+            raise self._refuses(str(error)) from None
 
     def _generated(self, requests: Sequence[Outgoing]) -> list[Reply]:
         import torch
 
         model, _, tokenizer = self._loaded
         options, inputs = requests[0].options, self._inputs(requests)
+        start = inputs["input_ids"].shape[1]
         how = {ours: options[name] for name, ours in _GENERATION.items() if name in options}
+        how["max_new_tokens"] = min(how.get("max_new_tokens", _LONGEST), _context_of(model) - start)
         if how.get("temperature") == 0:
             how |= {"do_sample": False, "temperature": None, "top_p": None, "top_k": None}
         elif "temperature" in how:
@@ -401,7 +436,7 @@ class InProcess(SendHook):
             torch.manual_seed(options["seed"])
         found = model.generate(
             **inputs,
-            **{"max_new_tokens": _LONGEST, **how},
+            **how,
             tokenizer=tokenizer,
             pad_token_id=tokenizer.pad_token_id,
             return_dict_in_generate=True,
@@ -409,7 +444,6 @@ class InProcess(SendHook):
         )
         ends = model.generation_config.eos_token_id
         ending = {*(ends if isinstance(ends, list) else [ends]), tokenizer.eos_token_id}
-        start = inputs["input_ids"].shape[1]
         replies: list[Reply] = []
         for row, sequence in enumerate(found.sequences[:, start:].tolist()):
             end = next((place for place, token in enumerate(sequence) if token in ending), None)
@@ -484,6 +518,11 @@ def _kind_of(model: Any) -> str:
     """What computes, for the record: another machine may round otherwise."""
     versions = ", ".join(f"{name} {importlib.import_module(name).__version__}" for name in ("transformers", "torch"))
     return f"{versions}, {str(model.dtype).removeprefix('torch.')} on {model.device.type}"
+
+
+def _context_of(model: Any) -> int:
+    """How many tokens a model takes at the most."""
+    return getattr(model.config.get_text_config(), "max_position_embeddings", None) or sys.maxsize
 
 
 def _stops(options: Mapping[str, Any]) -> list[str]:

@@ -194,7 +194,8 @@ class Client:
                 words = tuple(fault.word for fault in faults)
                 return outcome.model_copy(update={"faults": words, "waited_ms": waited * 1000}) if faults else outcome
             faults.append(outcome)
-            if self._hook is None and outcome.error.status in _NOT_TAKEN and self._adapts(outcome, spoken):
+            ours = self._hook is None or self._hook.local
+            if ours and outcome.error.status in _NOT_TAKEN and self._adapts(outcome, spoken):
                 continue
             if (error := self._in_the_end(faults)) is not None:
                 return error
@@ -324,7 +325,7 @@ class Client:
         assert self._hook is not None
         outgoing = Outgoing(
             self._model,
-            tuple(message.sent() for message in request.messages),
+            tuple(message.sent() for message in self.dialect.messages(request.messages)),
             request.options,
             request.conversation,
             filled_headers(self._further, request.conversation),
@@ -351,9 +352,8 @@ class Client:
             if error.status is not None or not error.begun:
                 departure.heard()
             said = str(error) if tries == 1 else str(error).replace("at the first try", f"in {tries} tries")
-            told = EndpointError(
-                self._endpoint.redact(said), error.permanent, error.status, error.of_request, error.filtered
-            )
+            said = said if self._hook.local else self._endpoint.redact(said)
+            told = EndpointError(said, error.permanent, error.status, error.of_request, error.filtered)
             if error.status is None:
                 return Fault(
                     "server" if self._hook.endpoint is None else "connection",

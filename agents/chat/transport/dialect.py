@@ -21,6 +21,8 @@ NO_SYSTEM = re.compile(
     rf"|(not support|unsupported|doesn't support|not allow).{{0,20}}{_SYSTEM}|only user and assistant roles",
     re.IGNORECASE,
 )
+#: and that it takes turns of the user and its own alone
+ALTERNATE = re.compile(r"roles? must alternate|alternat\w+ (user|roles)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from .departure import Fault, asked_wait, fault_of_status
-from .dialect import NO_SYSTEM, SCHEMA
+from .dialect import ALTERNATE, NO_SYSTEM, SCHEMA
 from .endpoint import Endpoint, EndpointError
 from .replies import NoReplyError
 
@@ -175,6 +175,12 @@ def explain_status(
         return EndpointError(
             f"'{model}' at {where} takes no system message{quotation}; set instructions_as to user, or give"
             " --adapt, which puts instructions into the user's first message by itself",
+            status=status,
+        )
+    if status in (400, 422, 500) and ALTERNATE.search(quoted):
+        return EndpointError(
+            f"'{model}' at {where} takes no two messages of the user in a row{quotation}; set delivery to merged (and"
+            " instructions_as to user where it takes no system message)",
             status=status,
         )
     if status == 404:

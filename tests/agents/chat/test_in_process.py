@@ -8,6 +8,7 @@ import base64
 import functools
 import io
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from spanlab.agents.chat.providers import InProcess  # noqa: E402
 from spanlab.agents.chat.transport.endpoint import EndpointError  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402
 from spanlab.paradigms.responses import Choice  # noqa: E402
+from spanlab.sessions import read_session  # noqa: E402
 
 ASKED = [{"role": "system", "content": "Remember."}, {"role": "user", "content": "Which one?"}]
 NINE = Choice.model_validate({"options": 9})
@@ -224,9 +226,63 @@ def test_it_takes_a_session_like_any_model(chat: Path, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_is_told(chat: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(SpanLabError, match=r"transformers has no model '.*nothing' to use"):
+    with pytest.raises(SpanLabError, match=r"there is no folder .*nothing with a model"):
         ChatAgent("m", hook=InProcess(str(tmp_path / "nothing")))
     with pytest.raises(EndpointError, match="takes no 'response_format'"):
         InProcess(str(chat)).check_options({"response_format": {}})
     with pytest.raises(SpanLabError, match="takes no 'mirostat'"):
         ChatAgent("m", ChatSettings.read({"extra_body": {"mirostat": 2}}), hook=InProcess(str(chat)))
+
+
+STRICT = """{% for m in messages %}{% if m['role'] == 'system' %}{{ raise_exception('System role not supported') }}
+{%- elif (m['role'] == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('Conversation roles must alternate') }}
+{%- endif %}[{{ m['role'] }}]{{ m['content'] }}</s>{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}"""
+PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+
+
+@pytest.fixture(scope="module")
+def strict(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return text_model(tmp_path_factory.mktemp("strict"), template=STRICT)
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({}, "takes no system message (System role not supported); set instructions_as to user, or give --adapt"),
+        ({"instructions_as": "user", "delivery": "separate"}, "set delivery to merged"),
+        ({"constrained": "json"}, "set constrained to none"),
+    ],
+)
+def test_what_its_template_does_not_take_is_said(
+    strict: Path, tmp_path: Path, settings: dict[str, str], says: str
+) -> None:
+    with pytest.raises(SpanLabError, match=re.escape(says)):
+        spanlab.replay("vsr", agent=f"chat:hf/{strict}", trials=1, data=tmp_path, chat={"max_tokens": 2, **settings})
+
+
+def test_instructions_begin_the_first_message_where_that_was_asked_for(strict: Path, tmp_path: Path) -> None:
+    made = spanlab.replay("vsr", agent=f"chat:hf/{strict}", trials=1, data=tmp_path, chat={"max_tokens": 2}, adapt=True)
+    assert read_session(made.folder)["account"]["dialect"]["system"] is False
+
+
+def test_a_conversation_that_is_too_long_fails_alone(chat: Path) -> None:
+    hook = InProcess(str(chat))
+    longest = hook._loaded[0].config.max_position_embeddings
+    long = [{"role": "user", "content": "a " * longest}]
+    cut = [{"role": "user", "content": "a" * (longest - 40)}]
+
+    async def ask() -> list[Any]:
+        asked = [outgoing(), outgoing(long), outgoing(cut, max_tokens=100)]
+        return await asyncio.gather(*map(hook.send, asked), return_exceptions=True)
+
+    short, failed, ended = asyncio.run(ask())
+    assert short == replies(hook, [outgoing()])[0]
+    assert isinstance(failed, EndpointError)
+    assert "too long for the model" in str(failed)
+    assert failed.of_request
+    assert ended.prompt_tokens + ended.completion_tokens <= longest
+
+
+def test_pictures_are_for_models_that_see(chat: Path) -> None:
+    with pytest.raises(EndpointError, match="takes no pictures"):
+        replies(InProcess(str(chat)), [outgoing([{"role": "user", "content": [PICTURE]}])])

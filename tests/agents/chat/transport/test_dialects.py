@@ -346,6 +346,11 @@ def test_requests_that_are_sent_elsewhere_stop_the_session_in_a_sentence(status:
     [
         (500, "System role not supported", "takes no system message .*; set instructions_as to user"),
         (400, "This model does not support system messages", "set instructions_as to user"),
+        (
+            500,
+            "Conversation roles must alternate user/assistant",
+            "no two messages of the user in a row .*delivery to merged",
+        ),
         (404, "No endpoints found that support image input", "takes no pictures .*; choose a model that sees"),
         (500, "image input is not supported - hint: mmproj", "takes no pictures"),
         (404, "no such page", "there is no chat-completions server"),
