@@ -3,7 +3,6 @@ that is read."""
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,8 +14,7 @@ from .messages import Message, Reply, Request, ScoredReply, Text, chained
 from .reading.logprobs import answer_logprobs, answer_probabilities
 from .settings import ChatSettings
 
-#: how a conversation is written as one text where no chat template is given: for models that were
-#: never taught to chat
+#: how a conversation is written as one text, for models that were never taught to chat
 _PLAIN = {"system": "{}\n\n", "developer": "{}\n\n", "user": "{}\n", "assistant": "Answer: {}\n"}
 _ANSWER = "Answer: "
 #: of how many tokens the probabilities are requested
@@ -119,31 +117,11 @@ class Scorer:
             options=options,
             identity=identity,
             scores=True,
-            text=self.text(asked.messages, answer),
+            text=plain_text([message.sent() for message in asked.messages], answer),
         )
 
-    def text(self, messages: Sequence[Message], answer: str | None) -> str:
-        """A conversation as one text, up to where the model writes, or with an answer of it and its
-        end."""
-        sent = [{"role": message.role, "content": str(message.sent()["content"])} for message in messages]
-        template = self._settings.template
-        if not template:
-            return plain_text(sent, answer)
-        if answer is not None:
-            sent.append({"role": "assistant", "content": answer})
-        try:
-            return str(
-                _compiled(template).render(
-                    messages=sent, add_generation_prompt=answer is None, bos_token="", eos_token="", tools=None
-                )
-            )
-        except Exception as error:  # whatever a template raises
-            raise SpanLabError(
-                f"the chat template of the setting template cannot write this conversation: {error}"
-            ) from None
-
     def _identity(self, asked: Request, answer: str | None) -> str:
-        return chained(asked.identity, ["likelihoods", self._way, self._settings.template, answer])
+        return chained(asked.identity, ["likelihoods", self._way, answer])
 
     def check(self, reply: Reply) -> None:
         """Make sure that a reply tells what was asked for.
@@ -190,8 +168,8 @@ class Scorer:
         if usual is None:
             raise SpanLabError(
                 "what the server repeats of an answer is not that answer with something that ends it: its chat template"
-                " may leave the end out, so that 1 cannot be told from 10; give the template of the model yourself"
-                " (likelihoods=echo, template=FILE.jinja)"
+                " leaves the end out, so that 1 cannot be told from 10; set likelihoods to top, or score a model in"
+                " this program (chat:hf/PATH)"
             )
         return Likelihoods(
             {
@@ -228,8 +206,7 @@ def _after(before: _Echo, whole: _Echo) -> Sequence[tuple[str, float | None]]:
         raise SpanLabError(
             "the server cuts the conversation into other tokens once an answer follows it, so that an answer cannot be"
             " scored by itself: with a model that thinks before it answers switch that off"
-            " (extra_body={chat_template_kwargs: {enable_thinking: false}}), or give a template of your own"
-            " (likelihoods=echo, template=FILE.jinja)"
+            " (extra_body={chat_template_kwargs: {enable_thinking: false}}), or set likelihoods to top"
         )
     return whole.last[len(whole.last) - added :]
 
@@ -268,18 +245,3 @@ def _of_first(kind: ResponseKind, first_logprobs: Mapping[str, float]) -> Likeli
     left = 1 - math.fsum(math.exp(value) for value in first_logprobs.values())
     at_most = min([*first_logprobs.values(), math.log(left) if left > 0 else math.inf])
     return Likelihoods(known, missing, at_most, whole=False)
-
-
-@functools.lru_cache(maxsize=16)
-def _compiled(template: str) -> Any:
-    """A chat template, as models have them: it comes from elsewhere, and can do nothing but write."""
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
-
-    def refuse(message: str) -> None:
-        raise ValueError(message)
-
-    environment = ImmutableSandboxedEnvironment(
-        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
-    )
-    environment.globals["raise_exception"] = refuse
-    return environment.from_string(template)

@@ -165,7 +165,7 @@ def is_file(name: Any) -> bool:
 
 
 def beside(folder: Path, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Chat settings whose files (a preset, instructions, a template) lie beside the file that gives
+    """Chat settings whose files (a preset, instructions) lie beside the file that gives
     the settings.
 
     Parameters
@@ -182,16 +182,9 @@ def beside(folder: Path, values: Mapping[str, Any]) -> dict[str, Any]:
             }
         if name in ("preset", "instructions") and is_file(value):
             return str(folder / Path(value).expanduser())
-        if name == "template" and names_template(value):
-            return str(folder / Path(value).expanduser())
         return value
 
     return {name: located(name, value) for name, value in values.items()}
-
-
-def names_template(value: Any) -> bool:
-    """Return whether a chat template is named as a file."""
-    return isinstance(value, str) and "\n" not in value and value.lower().endswith(".jinja")
 
 
 def preset_of_file(name: str) -> dict[str, Any]:

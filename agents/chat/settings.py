@@ -10,7 +10,6 @@ import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
-from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, model_validator
@@ -24,9 +23,7 @@ from .open_request import (
     fault_of_headers,
     instructions_of,
     is_file,
-    names_template,
     preset_of_file,
-    text_of,
     written,
 )
 
@@ -129,14 +126,6 @@ class ChatSettings(BaseModel):
             " a reply (top)"
         ),
     )
-    template: str = Field(
-        default="",
-        description=(
-            "with likelihoods echo: the model's chat template (FILE.jinja), which formats a conversation as one text;"
-            " plain text when not given"
-        ),
-    )
-
     instructions_as: Literal["system", "developer", "user"] = Field(
         default="system",
         description=(
@@ -350,8 +339,6 @@ class ChatSettings(BaseModel):
             key: written(key, value) if key in ("extra_body", "extra_headers") else value
             for key, value in values.items()
         }
-        if names_template(values.get("template")):
-            values["template"] = text_of(Path(values["template"]).expanduser())
         ours = {
             "preamble": PREAMBLES.get(values.get("view", "words"), ""),
             "reasoning_text": REASONS.get(values.get("reasoning", "none"), ""),
@@ -360,7 +347,6 @@ class ChatSettings(BaseModel):
             "preamble": "",
             "reasoning_text": "",
             "instructions": {},
-            "template": "",
             "extra_body": {},
             "extra_headers": {},
             "label": "",
@@ -407,12 +393,6 @@ class ChatSettings(BaseModel):
             raise ValueError("a completion endpoint reads text alone: set view to words, or likelihoods to prompt")
         if self.likelihoods == "echo" and self.sounds == "audio":
             raise ValueError("a completion endpoint reads text alone: set sounds to words, or likelihoods to prompt")
-        if self.template and self.likelihoods != "echo":
-            raise ValueError("template is for likelihoods=echo: the server has its own for messages")
-        if self.template and not any(sign in self.template for sign in ("{{", "{%")):
-            raise ValueError(
-                "template is not a chat template: it has no gaps ({{ ... }}); the name of a file ends in .jinja"
-            )
         if fault := fault_of_body(self.extra_body, type(self).model_fields) or fault_of_headers(self.extra_headers):
             raise ValueError(fault)
         if (self.notepad or self.retention_load or self.interference) and self.turn:

@@ -38,7 +38,6 @@ SENTENCES: Mapping[str, str | Mapping[str, str]] = {
             " tokens of a reply."
         ),
     },
-    "template": "For these probabilities the conversation was formatted by a chat template (appendix).",
     "instructions_as": "The instructions had the role {}.",
     "instructions": "The paradigm's instructions were replaced by others (appendix).",
     "prompts": {"True": "Each question began with the paradigm's own wording, as for people."},
@@ -327,8 +326,7 @@ def prompt_texts(session: ChatSession) -> list[tuple[str, str]]:
     replaced = as_object(session.settings.get("instructions"))
     taken = [name for name in replaced if name == session.info.get("paradigm")] or list(replaced)
     texts += [(f"Instructions for {name} in the settings", str(replaced[name])) for name in taken]
-    template = session.settings.get("template")
-    return [*texts, *([("Chat template", str(template))] if template else [])]
+    return texts
 
 
 def _text(message: Mapping[str, Any]) -> str:

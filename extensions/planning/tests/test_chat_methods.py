@@ -25,7 +25,6 @@ VALUES: Mapping[str, tuple[Any, Any]] = {
     "max_tokens": (20, 300),
     "extra_body": ({"mirostat": 2}, {"mirostat": 1}),
     "extra_headers": ({"X-Project": "memory"}, {"X-Project": "other"}),
-    "template": ("{{ messages }}", "{{ messages }} "),
     "instructions": ({"vsr": "Remember."}, {"vsr": "Remember well."}),
     "preamble": ("", "You are a tired student."),
     "image_px": (96, 1024),

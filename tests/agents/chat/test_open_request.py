@@ -165,18 +165,14 @@ def test_what_other_editors_write_is_read_and_files_that_a_preset_names_lie_besi
     (folder / "PERSONA.YAML").write_bytes(
         b"\xef\xbb\xbf"
         + "about: müde\r\nsettings:\r\n  preamble: |\r\n    Du bist müde.\r\n    Antworte kurz.\r\n  likelihoods:"
-        " echo\r\n  template: plain.jinja\r\n  instructions:\r\n    vsr: Anleitung.TXT\r\n    cd: Vergleiche.\r\n".encode()  # noqa: E501
+        " echo\r\n  instructions:\r\n    vsr: Anleitung.TXT\r\n    cd: Vergleiche.\r\n".encode()
     )
     (folder / "Anleitung.TXT").write_bytes(b"\xef\xbb\xbf" + "Merke dir alles.\r\nAchte auf die Größe.\r\n".encode())
-    (folder / "plain.jinja").write_bytes(
-        b"\xef\xbb\xbf{% for message in messages %}{{ message.content }}\r\n{% endfor %}\r\n"
-    )
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     settings = ChatSettings.read({"preset": str(folder / "PERSONA.YAML")})
     assert settings.preamble == "Du bist müde.\nAntworte kurz.\n"
     assert settings.instructions == {"vsr": "Merke dir alles.\nAchte auf die Größe.", "cd": "Vergleiche."}
-    assert settings.template == "{% for message in messages %}{{ message.content }}\n{% endfor %}"
     beside = ChatSettings.read({"instructions": {"vsr": str(folder / "Anleitung.TXT")}})
     assert beside.instructions == {"vsr": "Merke dir alles.\nAchte auf die Größe."}, (
         "the text of a file, and never its name"
@@ -200,8 +196,3 @@ def test_a_preset_in_the_encoding_of_an_old_editor_is_told_in_a_sentence(tmp_pat
         (tmp_path / "mine.yaml").write_bytes(content)
         with pytest.raises(SpanLabError, match=r"mine\.yaml.*UTF-8"):
             ChatSettings.read({"preset": str(tmp_path / "mine.yaml")})
-
-
-def test_a_chat_template_without_gaps_is_refused() -> None:
-    with pytest.raises(SpanLabError, match="not a chat template"):
-        ChatSettings.read({"likelihoods": "echo", "template": "chatml.j2"})
