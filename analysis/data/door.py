@@ -473,6 +473,7 @@ class _Reading:
             self.read["wrong answers"] = self.read.pop("error", "error")
         if "correct" not in table.columns:
             self._shown(table, raw)
+            self._answers_in_words(table)
             return
         words = _plain_texts(table["correct"]).str.casefold()
         if {*words} & {*VERDICTS}:

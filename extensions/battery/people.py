@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spanlab.analysis.data import decisions_of, of_sessions, score_table
+from spanlab.analysis.data import decisions_of, decoded, of_sessions, score_table
 from spanlab.analysis.effects import cowan_k, in_order, in_words, pashler_k, question_of
 from spanlab.analysis.stats import detection, fit_mixture, spearman_brown
 from spanlab.core import SpanLabError, grouped
@@ -335,8 +335,9 @@ def scores_by_person(
     ]
     for paradigm, rows in real.groupby("paradigm", sort=True, observed=True):
         answered = items[(items["paradigm"] == paradigm) & items["participant"].astype(str).ne("")]
-        effects = _effects(answered, known[str(paradigm)]) if str(paradigm) in known else ()
-        for chosen, which, source in (*_kinds(answered, rows, str(paradigm)), *effects):
+        of_table = str(paradigm) not in known
+        effects = () if of_table else _effects(answered, known[str(paradigm)])
+        for chosen, which, source in (*_kinds(answered, rows, str(paradigm), of_table), *effects):
             _add_measures(table, str(paradigm), chosen, which, source, errors)
         _add_scales(table, str(paradigm), rows, alone=not len(answered))
     _add_conduct(table, sessions)
@@ -352,12 +353,15 @@ def _true(rows: pd.DataFrame, name: str) -> pd.Series:
 
 
 def _kinds(
-    items: pd.DataFrame, rows: pd.DataFrame, paradigm: str
+    items: pd.DataFrame, rows: pd.DataFrame, paradigm: str, of_table: bool
 ) -> Iterator[tuple[pd.DataFrame, tuple[Measure, ...], str]]:
-    """The rows that measures rest on, the measures, and the rows in words."""
+    """The rows that measures rest on, the measures, and the rows in words; tables that nobody recorded here
+    (``of_table``) have no edit distance."""
     if len(items):
         yield items, (*ACCURACY, *TIMES), "scored answers"
         ordered = items[in_order(items)] if {"edit_distance", "output_position"} <= {*items.columns} else items.iloc[:0]
+        if not len(ordered) and of_table:
+            ordered = _in_series(items)
         if len(ordered):
             yield ordered, LISTS, "answers in order"
         if "error" in items.columns and items["error"].notna().any():
@@ -369,6 +373,14 @@ def _kinds(
         yield idle, PROCESSING, "decisions that need no memory (set size 0)"
 
 
+def _in_series(items: pd.DataFrame) -> pd.DataFrame:
+    """Lists of which every item was asked for in its place."""
+    listed = items[items["serial_position"].notna() & items["output_position"].isna()]
+    whole = listed.groupby("unit_trial")["list_length"].transform("size") == listed["list_length"]
+    several = listed["correct_answer"].nunique() > 2 if "correct_answer" in listed.columns else False
+    return listed[whole & listed["list_length"].gt(1)].assign(edit_distance=0.0) if several else listed.iloc[:0]
+
+
 def _detections(items: pd.DataFrame, paradigm: str) -> Iterator[tuple[pd.DataFrame, tuple[Measure, ...], str]]:
     """Yes-no questions, with what was true in ``signal``."""
     try:
@@ -376,7 +388,7 @@ def _detections(items: pd.DataFrame, paradigm: str) -> Iterator[tuple[pd.DataFra
     except SpanLabError:
         return
     if sensitivity.kind == "detection":
-        asked = items.assign(signal=[float(json.loads(str(text)) == signal) for text in items["correct_answer"]])
+        asked = items.assign(signal=decoded(items["correct_answer"]).eq(signal).to_numpy(float))
         sized = (signal, other) == ("different", "same") and bool(items["set_size"].gt(0).all())
         yield (
             asked,

@@ -164,9 +164,20 @@ def _reader(items: pd.DataFrame, paradigm: str, sessions: Sequence[SessionFacts]
 
 
 def _decoded(column: pd.Series) -> np.ndarray:
-    """Values that stand in a column as JSON text."""
-    values = {text: json.loads(text) if isinstance(text, str) and text else None for text in column.unique()}
-    return np.array([values[text] for text in column], dtype=object)
+    """Values that stand in a column as JSON text; other text stands for itself."""
+    values = {text: _value(text) for text in column.unique()}
+    whole = np.empty(len(column), dtype=object)
+    whole[:] = [values[text] for text in column]
+    return whole
+
+
+def _value(text: Any) -> Any:
+    if not isinstance(text, str) or not text:
+        return None
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def _load(rows: pd.DataFrame) -> np.ndarray:

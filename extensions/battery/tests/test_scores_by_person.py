@@ -20,9 +20,10 @@ from spanlab.analysis.data import apply_exclusions, score_table, without_memory
 from spanlab.analysis.data.coding import Declared
 from spanlab.analysis.data.exclusions import OfSessions
 from spanlab.analysis.data.people_table import read_people, with_people
+from spanlab.analysis.stats.signal_detection import detection
 from spanlab.api import read_rules
 from spanlab.core import SpanLabError
-from spanlab.extensions.battery.files import write
+from spanlab.extensions.battery.files import gathered, write
 from spanlab.extensions.battery.people import _effects, arrays, scores_by_person
 from spanlab.extensions.battery.score_table import ScoreTable, alpha, correlations, omega
 
@@ -512,3 +513,29 @@ def test_effects_of_the_file_are_scores_of_each_person() -> None:
     hits, alarms = 20.5 / 21, 5.5 / 21
     assert found[("told", "P1")] == pytest.approx(norm.ppf(hits) - norm.ppf(alarms))
     assert {name for name, _ in found} == {"cost", "in_time", "told"}
+
+
+def test_a_table_of_anybody_has_its_scores(tmp_path: Path) -> None:
+    """Changes at one set size in words, and lists of letters."""
+    changes = [
+        {"id": person, "set_size": 4, "correct_answer": truth, "response": said}
+        for person in ("P1", "P2")
+        for truth, said, many in (
+            ("change", "change", 8),
+            ("change", "same", 2),
+            ("same", "same", 9),
+            ("same", "change", 1),
+        )
+        for _ in range(many)
+    ]
+    pd.DataFrame(changes).to_csv(tmp_path / "changes.csv", index=False)
+    lists = [
+        {"id": "P1", "trial": trial, "position": at + 1, "target": letter, "response": given[at]}
+        for trial, given in enumerate(("BCDF", "BDCF"))
+        for at, letter in enumerate("BCDF")
+    ]
+    pd.DataFrame(lists).to_csv(tmp_path / "lists.csv", index=False)
+    row = gathered([tmp_path / "changes.csv", tmp_path / "lists.csv"])[0].rows["P1"]
+    assert row["changes_k_cowan"] == pytest.approx(4 * (0.8 - 0.1))
+    assert row["changes_d_prime"] == pytest.approx(detection(8, 2, 1, 9).dprime)
+    assert (row["lists_pcu"], row["lists_anu"], row["lists_span"]) == (0.75, 0.5, 4.0)

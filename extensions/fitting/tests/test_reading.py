@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 from observed import change_detection, table, together
 
 from spanlab.analysis.data.loading import load
@@ -37,6 +38,30 @@ def test_people_and_machines_of_one_table_are_answerers_by_their_names(tmp_path:
         "network:n": False,
     }
     assert notes == ["cd: answers at all levels of feature are fitted together."]
+
+
+def test_tables_of_anybody_have_words_and_letters_for_answers_and_their_own_loads(tmp_path: Path) -> None:
+    """Answers as others write them, N-back by its level, and lists of which nobody says how many letters
+    there were."""
+    lists = [
+        {"id": f"S{person}", "trial": trial, "position": at + 1, "target": letter, "response": "BDCF"[at]}
+        for person in range(2)
+        for trial in range(4)
+        for at, letter in enumerate("BCDF")
+    ]
+    pd.DataFrame(lists).to_csv(tmp_path / "lists.csv", index=False)
+    everybody, notes = answerers(load([tmp_path / "lists.csv"]))
+    assert [one.trials.answer.tolist() for one in everybody] == [[1, 3, 2, 4] * 4] * 2
+    assert set(everybody[0].trials.beside["options"]) == {4}
+    assert "does not say how many answers could be given (chance): 4 are taken" in " ".join(notes)
+    nback = [
+        {"id": "S1", "nback": n, "type": kind, "response": kind, "correct_answer": kind, "acc": 1}
+        for n in (1, 2)
+        for kind in ("yes", "no") * 6
+    ]
+    pd.DataFrame(nback).to_csv(tmp_path / "nback.csv", index=False)
+    ((one,), _) = answerers(load([tmp_path / "nback.csv"]))
+    assert one.trials.loads == (1, 2)
 
 
 def test_a_model_whose_replies_could_hardly_be_read_is_not_fitted(tmp_path: Path) -> None:
