@@ -180,8 +180,10 @@ def test_the_tables_of_worm_that_need_no_network(monkeypatch: pytest.MonkeyPatch
     ] == [
         ("a1", "same", 4),
         ("a2", "same", 24),
-        ("a4", "same", 12),
+        ("a4", "differs", 12),
     ]
+    rounded = {row.what[0]: row.verdict for row in worm.network_sizes().rows}
+    assert {name for name, verdict in rounded.items() if verdict == "differs"} == {"RNN-96", "LSTM-1024", "TRF-1024"}
     times = worm.published_times()
     monkeypatch.setattr(worm, "published_times", lambda: [{**times[0], "ms": "751"}, *times[1:]])
     changed = worm.time_map()
@@ -189,6 +191,18 @@ def test_the_tables_of_worm_that_need_no_network(monkeypatch: pytest.MonkeyPatch
         "differs",
         Row(("sfr", "present"), "750", "751", "differs", "see both"),
     )
+
+
+def test_scores_of_another_definition_are_not_held_against_print() -> None:
+    items = pd.DataFrame(
+        {"session": "s", "unit_trial": range(20), "correct": True, "blind": 0.5, "chance": 0.5, "paradigm": "vsrec"}
+    )
+    row = {"value": 0.9, "low": 0.89, "high": 0.91, "note": ""}
+    judged_rows = [
+        worm._held_against(("vsrec", name, "mine"), row, 0.9, items) for name in ("A_patterndiff", "B_patterndiff")
+    ]
+    assert [one.verdict for one in judged_rows] == ["ours alone", "same"]
+    assert "over serial positions (A2.3)" in judged_rows[0].said
 
 
 def test_whoever_is_at_hand_stands_beside_the_published_networks(tmp_path: Path) -> None:
