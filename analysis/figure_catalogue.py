@@ -12,12 +12,11 @@ from ..core.errors import SpanLabError
 from ..core.registry import Instances, nearest
 from .data.style import listed
 from .effects.registry import EFFECTS
-from .figures.conditions_figure import CONDITIONS
+from .figures.conditions_figure import CONDITIONS, LOAD
 from .figures.effect_figure import effect_figure
 from .figures.error_figure import ERROR_DISTRIBUTION
 from .figures.figure import SECTIONS, FigureDeclaration, Wish
 from .figures.groups_figure import GROUPS
-from .figures.load_figure import LOAD
 from .figures.nback_study import NBACK_FIGURES
 from .figures.reaction_time_figure import REACTION_TIME
 from .figures.roc_figure import ROC, ZROC

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -96,23 +96,6 @@ RULES: Mapping[str, Rule] = {
 }
 
 
-class Estimated(Protocol):
-    """An estimate with an interval of any level."""
-
-    @property
-    def value(self) -> float:
-        """The estimate."""
-        ...
-
-    def ends(self, level: float = LEVEL) -> tuple[float, float]:
-        """The interval; NaN where there is none."""
-        ...
-
-    def p(self, expected: float = 0.0) -> float:
-        """Two-sided p against a value."""
-        ...
-
-
 @dataclass(frozen=True)
 class Claim:
     """A quantity of an answerer.
@@ -131,7 +114,7 @@ class Claim:
     rule: str
     agent: str
     agent_kind: str
-    of: Estimated | None
+    of: Contrast | Apart | None
     null: float
     unit: str
     n: int
@@ -183,7 +166,7 @@ class Claim:
 
     def verdict(self, margin: Margin, *, from_0: bool = False) -> str:
         """What two one-sided tests within a margin say; empty where there are none."""
-        judged = margin.judge(self.of) if isinstance(self.of, Contrast | Apart) else None
+        judged = None if self.of is None else margin.judge(self.of)
         return "" if judged is None else verdict_in_words(judged, margin, from_0=from_0)
 
     def words(self, margin: Margin | None = None) -> str:
@@ -254,7 +237,7 @@ def _why_none(of: Contrast, unit: str) -> str:
 
 def sizes_of_families(claims: Iterable[Claim]) -> Counter[str]:
     """How many claims of each kind there are: those that are told from something."""
-    return Counter(RULES[claim.rule].family for claim in claims if not math.isnan(claim.p))
+    return Counter(RULES[claim.rule].family for claim in claims if not math.isnan(claim.null + claim.interval[0]))
 
 
 def of_family(claim: Claim, sizes: Mapping[str, int]) -> Claim:

@@ -25,7 +25,7 @@ from spanlab.analysis.figures.effect_figure import ComputedEffect
 from spanlab.analysis.means.cell_means import Cells, unit_means
 from spanlab.analysis.means.contrasts import Apart, Contrast, contrast, contrast_of, estimate
 from spanlab.analysis.means.over_people import within_people
-from spanlab.analysis.report.effect_sentences import effect_claims
+from spanlab.analysis.report.paradigm import effect_claims
 from spanlab.analysis.stats.signal_detection import at_an_end, detection, without_interval
 
 Random = np.random.RandomState

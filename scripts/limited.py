@@ -41,9 +41,9 @@ from spanlab.analysis.data.style import GROUP_MEANS, condition_looks
 from spanlab.analysis.effects.effect import Effect
 from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.figures.charts import draw
+from spanlab.analysis.figures.conditions_figure import compute_load
 from spanlab.analysis.figures.effect_figure import effect_chart, looks_of
 from spanlab.analysis.figures.figure import Wish
-from spanlab.analysis.figures.load_figure import compute_load
 from spanlab.analysis.model_vs_human.scores import scores
 from spanlab.core.agent_kinds import OBSERVER
 from spanlab.human_data.published import published

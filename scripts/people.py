@@ -17,7 +17,7 @@ import yaml
 
 from spanlab.analysis.data.coding import decoded
 from spanlab.analysis.data.scoring import score_table
-from spanlab.analysis.effects.continuous import report_errors
+from spanlab.analysis.figures.error_figure import report_errors
 from spanlab.extensions.benchmark.findings import read_findings, values_of
 from spanlab.extensions.standards.benchmarks_wm import Study, studies
 from spanlab.human_data import of_persons

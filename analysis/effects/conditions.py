@@ -237,16 +237,8 @@ def in_words(column: pd.Series) -> pd.Series:
     if is_numeric(column):
         return decoded(column)
     plain = decoded(column)
-    words = [
-        (
-            None
-            if value is None or value != value
-            else YES_OR_NO[bool(value)]
-            if isinstance(value, bool | np.bool_)
-            else str(value)
-        )
-        for value in plain
-    ]
+    said = [YES_OR_NO[bool(value)] if isinstance(value, bool | np.bool_) else str(value) for value in plain]
+    words = [None if value is None or value != value else word for value, word in zip(plain, said, strict=True)]
     return pd.Series(pd.array(words, dtype="str"), index=column.index)
 
 

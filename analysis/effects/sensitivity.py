@@ -336,11 +336,9 @@ class Sensitivity:
 
     def _signs(self, measure: str) -> np.ndarray:
         """Return what z(H) and z(F) count in a measure."""
-        return (
-            np.array([1.0, -1.0]) / (math.sqrt(2) if self.kind == "forced choice" else 1.0)
-            if measure == "d′"
-            else np.array([-0.5, -0.5])
-        )
+        if measure != "d′":
+            return np.array([-0.5, -0.5])
+        return np.array([1.0, -1.0]) / math.sqrt(2 if self.kind == "forced choice" else 1)
 
     def _function(self, measure: str, at: Numbers | None = None) -> Callable[..., np.ndarray]:
         """From signals said and asked, others said and asked, to a measure; as of so many

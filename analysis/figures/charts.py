@@ -52,7 +52,7 @@ _WIDTH_TABLE = """
 722 667 611 722 667 944 667 667 611 278 278 278 469 556 333 556 556 500 556 556 278 556 556 222 222
 500 222 833 556 556 556 556 333 500 278 556 500 722 500 500 500 334 260 334 584
 """
-_WIDTHS = [int(width) for width in _WIDTH_TABLE.split()]
+_WIDTHS = dict(zip(map(chr, range(32, 127)), map(int, _WIDTH_TABLE.split()), strict=True))
 #: How much wider bold letters are.
 _BOLD = 1.06
 
@@ -391,11 +391,7 @@ def _with_plain_legend(drawing: dict[str, Any], agents: Sequence[Look]) -> dict[
 
 def text_width(text: str, size: float) -> float:
     """About how wide a text is in px."""
-    return (
-        size
-        / 1000
-        * sum(_WIDTHS[ord(one) - 32] if 32 <= ord(one) < 127 else 1000 if ord(one) > 0x2E7F else 600 for one in text)
-    )
+    return size / 1000 * sum(_WIDTHS.get(one, 1000 if ord(one) > 0x2E7F else 600) for one in text)
 
 
 def held(svg: str) -> str:

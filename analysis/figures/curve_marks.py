@@ -15,6 +15,7 @@ import pandas as pd
 
 from ...core.json_values import grouped
 from ..data.coding import records
+from ..data.scoring import plural
 from ..data.style import Look, competitors, crowd, unasked
 
 #: Width and height of a panel, in px.
@@ -206,7 +207,7 @@ class CurveChart:
             "faint": look.faint,
             "correct": self.words(mean),
             "range": f"{self.words(low)} to {self.words(high)}" if low is not None else (row["note"] or "none"),
-            "n": "not published" if count is None else f"{count:.0f} {row['unit']}{'' if count == 1 else 's'}",
+            "n": "not published" if count is None else plural(round(count), row["unit"]),
         }
 
     def layers(self, agents: Sequence[Look], curve: pd.DataFrame, *, singles: bool = False) -> dict[str, Any]:

@@ -232,13 +232,9 @@ def panel_names(effect: Effect, table: pd.DataFrame) -> list[str]:
     listed = effect.panel_order
 
     def rank(value: Any) -> Any:
-        return (
-            (0, listed.index(value), "")
-            if value in listed
-            else (1, 0, value)
-            if isinstance(value, str)
-            else (0, float(value), "")
-        )
+        if value in listed:
+            return 0, listed.index(value), ""
+        return (1, 0, value) if isinstance(value, str) else (0, float(value), "")
 
     cells = records(table.drop_duplicates(list(effect.panels)))
     ordered = sorted(cells, key=lambda row: tuple(rank(row[name]) for name in effect.panels))

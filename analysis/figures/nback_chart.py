@@ -6,13 +6,199 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from ..data.scoring import plural
 from ..data.style import Look, competitors
 from .charts import grid, panel_of, title_lines
-from .curve_marks import PANEL, PROPORTIONS, CurveChart, tooltip, upright_axis
+from .curve_marks import PANEL, PROPORTIONS, CurveChart, tooltip, upright_axis, whole_axis
+
+#: Width of a bar, in d′.
+BIN = 0.5
+#: Points of a density.
+_POINTS = 121
+#: Fewer different values have no density.
+_FEW = 3
+
+
+def dprime_summary(blocks: pd.DataFrame) -> pd.DataFrame:
+    """For everybody, variant and N: how many blocks, mean and standard deviation of d′ signed and
+    without its sign, and how many blocks are below 0."""
+    rows = []
+    keys = ["agent", "variant", "n"]
+    for key, part in blocks.groupby(keys, sort=False):
+        finite = part[np.isfinite(part["dprime"].astype(float))]
+        row: dict[str, Any] = dict(zip(keys, key, strict=True)) | {"blocks": len(finite)}
+        for name in ("dprime", "dprime_abs"):
+            values = finite[name].astype(float)
+            row |= {f"{name}_mean": values.mean(), f"{name}_sd": values.std(ddof=1)}
+        lost = len(part) - len(finite)
+        rows.append(
+            row
+            | {
+                "below_0": int((finite["dprime"] < 0).sum()),
+                "note": f"{plural(lost, 'block')} without d′ left out" if lost else "",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def dprime_histograms(
+    blocks: pd.DataFrame, agents: Sequence[Look], *, title: str, subtitle: str = ""
+) -> dict[str, Any]:
+    """Histograms of blocks' d′: a row of panels for each answerer and variant, a panel for each N.
+
+    Parameters
+    ----------
+    blocks : with ``agent``, ``variant``, ``n``, ``dprime`` and ``dprime_abs``
+    agents : how each agent looks, in drawing order
+
+    Returns
+    -------
+    dict
+        the declaration: a Vega-Lite specification without configuration, fit for JSON
+    """
+
+    levels = [int(n) for n in sorted(blocks["n"].unique())]
+    several = blocks["variant"].nunique() > 1
+    low, high = span_of(blocks)
+    panels: list[tuple[str, str, Look, int]] = []
+    rows: list[dict[str, Any]] = []
+    top = 1.0
+    for look in list(agents)[::-1]:
+        for variant in dict.fromkeys(blocks["variant"]):
+            answerer_blocks = blocks[(blocks["agent"] == look.label) & (blocks["variant"] == variant)]
+            for n in levels if len(answerer_blocks) else ():
+                values = answerer_blocks.loc[answerer_blocks["n"] == n, "dprime"].to_numpy(float)
+                place = len(panels)
+                named = {"answerer": look.label, "variant": variant, "n": n}
+                marks = [bar | named for bar in _bars(values, low, high)] + _densities(values, low, high)
+                top = max([top, *(row["count"] for row in marks)])
+                rows += [row | {"part": place} for row in marks]
+                heading = f"{look.label}, {variant}" if several else look.label
+                panels.append((heading if n == levels[0] else " ", f"{n}-back", look, place))
+    last = len(panels) - len(levels)
+
+    @cache
+    def made(colour: str, x_title: str, y_title: str) -> dict[str, Any]:
+        return _layers(colour, (low, high), top * 1.08, x_title, y_title)
+
+    drawn = [
+        panel_of(
+            made(look.light, "d′ of a block" if place >= last else "", "blocks" if not place % len(levels) else ""),
+            f"datum.part == {place}",
+            {
+                "text": heading,
+                "subtitle": level,
+                "fontSize": 12,
+                "fontWeight": 600,
+                "subtitleFontSize": 11.5,
+                "anchor": "start",
+                "frame": "group",
+                "offset": 8,
+            },
+        )
+        for heading, level, look, place in panels
+    ]
+    return grid(drawn, rows, columns=len(levels), spacing=(78, 40), title=title_lines(title, subtitle))
+
+
+def span_of(blocks: pd.DataFrame) -> tuple[float, float]:
+    """The first and the last edge of bars."""
+    signed = blocks["dprime"].astype(float)
+    finite = signed[np.isfinite(signed)]
+    if not len(finite):
+        return -1.0, 1.0
+    return min(-1.0, float(np.floor(finite.min() / BIN) * BIN)), max(
+        1.0, float(np.ceil(finite.abs().max() / BIN) * BIN)
+    )
+
+
+def _layers(colour: str, across: tuple[float, float], top: float, x_title: str, y_title: str) -> dict[str, Any]:
+    """Bars and densities of one panel, over these ranges."""
+    scale = {"domain": list(across), "nice": False}
+    x = {"field": "x", "type": "quantitative", "title": x_title or None, "scale": scale, "axis": whole_axis(*across)}
+    y = {
+        "field": "count",
+        "type": "quantitative",
+        "title": y_title or None,
+        "scale": {"domain": [0, top], "nice": False},
+        "axis": whole_axis(0, top) | {"grid": True},
+    }
+    tooltip = [
+        {"field": "range", "type": "nominal", "title": "d′"},
+        {"field": "count", "type": "quantitative", "title": "blocks"},
+    ]
+    bars = {"x": x | {"bin": "binned"}, "x2": {"field": "x2"}, "y": y, "tooltip": tooltip}
+    lines = {"x": x, "y": y}
+
+    def layer(role: str, encoding: dict[str, Any], **mark: Any) -> dict[str, Any]:
+        return {"transform": [{"filter": f"datum.role == '{role}'"}], "mark": mark, "encoding": encoding}
+
+    zero = {
+        "mark": {"type": "rule", "style": "chance", "strokeDash": [1.5, 2.5], "strokeWidth": 1.2},
+        "encoding": {"x": {"datum": 0, "scale": scale}},
+    }
+    layers = [
+        layer("signed", bars, type="bar", color=colour, opacity=0.35),
+        layer("unsigned", bars, type="bar", filled=False, stroke=colour, strokeWidth=1, strokeDash=[3, 2]),
+        zero,
+        layer("signed density", lines, type="line", color=colour, strokeWidth=2, clip=True),
+        layer("unsigned density", lines, type="line", color=colour, strokeWidth=1.6, strokeDash=[5, 3], clip=True),
+    ]
+    return {"layer": layers, "width": PANEL[0], "height": PANEL[1] * 0.7}
+
+
+def _bars(values: np.ndarray, low: float, high: float) -> list[dict[str, Any]]:
+    edges = np.arange(low, high + BIN / 2, BIN)
+    known = values[np.isfinite(values)]
+    rows: list[dict[str, Any]] = []
+    for role, series in (("signed", known), ("unsigned", np.abs(known))):
+        counts, _ = np.histogram(series, edges)
+        for count, left in zip(counts, edges, strict=False):
+            if count:
+                rows.append(
+                    {
+                        "role": role,
+                        "x": float(left),
+                        "x2": float(left + BIN),
+                        "count": int(count),
+                        "range": f"{left:g} to {left + BIN:g}",
+                    }
+                )
+    return rows
+
+
+def _densities(values: np.ndarray, low: float, high: float) -> list[dict[str, Any]]:
+    """Densities in blocks a bar; that of absolute values folds at 0, below which there are none."""
+    known = values[np.isfinite(values)]
+    at = np.linspace(low, high, _POINTS)
+    rows: list[dict[str, Any]] = []
+    for role, sample in (("signed density", known), ("unsigned density", np.abs(known))):
+        if len(np.unique(sample)) < _FEW:
+            continue
+        heights = (
+            _kernel(sample, at)
+            if role == "signed density"
+            else np.where(at >= 0, _kernel(sample, at) + _kernel(sample, -at), np.nan)
+        )
+        rows += [
+            {"role": role, "x": float(x), "count": float(y) * len(sample) * BIN}
+            for x, y in zip(at, heights, strict=True)
+            if np.isfinite(y)
+        ]
+    return rows
+
+
+def _kernel(values: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """The density of values by a normal kernel, as wide as Scott's rule has it."""
+    width = float(values.std(ddof=1)) * len(values) ** -0.2
+    return np.exp(-(((at[:, None] - values) / width) ** 2) / 2).mean(axis=1) / (width * np.sqrt(2 * np.pi))
+
 
 #: How far axes follow intervals: those of a t distribution with one degree of freedom are dozens of
 #: times as long as what they are of.

@@ -26,8 +26,7 @@ from ..nback.published import FAMILIES, REFERENCE, STUDY_MODEL, recomputed_cells
 from .effect_figure import looks_of
 from .figure import BAR_LABELS, Bars, Computed, FigureDeclaration, Section, Wish, lines, named_paradigms, with_bars
 from .marked_answers import MarkedAnswers, between_edges, rows_with
-from .nback_chart import nback_rows
-from .nback_histograms import dprime_histograms, dprime_summary, span_of
+from .nback_chart import dprime_histograms, dprime_summary, nback_rows, span_of
 
 if TYPE_CHECKING:
     from ..data.loading import Data
@@ -143,7 +142,9 @@ def families(variants: dict[str, str]) -> list[tuple[str, list[str]]]:
         if family != "models" and len(mine) > 1:
             groups.append((family, mine))
     others = [variant for variant in variants if not any(variant in group for _, group in groups)]
-    return [*groups, *([("others" if groups else "all", others)] if others else [])]
+    if others:
+        groups.append(("others" if groups else "all", others))
+    return groups
 
 
 def _measures(name: str, title: str, data: Data, wish: Wish) -> Computed:

@@ -158,12 +158,10 @@ def _chart(
     panels, values = [], []
     for place, row in enumerate(records(rows)):
         curve = of_each.get(tuple(row[name] for name in keys))
+        numbers = (("area", "auc"), ("d_a", "d_a"), ("slope", "slope"))
         below = (
-            "no curve"
-            if math.isnan(row["auc"])
-            else f"area {row['auc']:.2f}" + ("" if math.isnan(row["d_a"]) else f", d_a {row['d_a']:.2f}")
+            ", ".join(f"{word} {row[name]:.2f}" for word, name in numbers if not math.isnan(row[name])) or "no curve"
         )
-        below += "" if math.isnan(row["slope"]) else f", slope {row['slope']:.2f}"
         x_title, y_title = ("z(false alarms)", "z(hits)") if z else ("false alarms", "hits")
         layers = _layers(
             colours[row["agent"]], x_title if place >= len(rows) - wide else "", y_title if not place % wide else "", z

@@ -73,14 +73,13 @@ class ChoiceBits:
 
     def to_record(self) -> dict[str, Any]:
         """The values for a record, fit for JSON."""
-        return {
-            name: (
-                {key: None if isinstance(one, float) and math.isnan(one) else one for key, one in value.items()}
-                if isinstance(value, dict)
-                else value
-            )
-            for name, value in asdict(self).items()
-        }
+
+        def known(value: Any) -> Any:
+            if isinstance(value, dict):
+                return {key: known(one) for key, one in value.items()}
+            return None if isinstance(value, float) and math.isnan(value) else value
+
+        return known(asdict(self))
 
     @override
     def __str__(self) -> str:

@@ -26,7 +26,7 @@ def layout(table: pd.DataFrame, published: bool = True) -> pd.DataFrame:
     """
 
     def star(value: float, starred: bool) -> str:
-        return "–" if math.isnan(value) else f"{value:.3f}{'*' if starred else ''}"
+        return "–" if math.isnan(value) else f"{value:.3f}{'*' * starred}"
 
     columns: dict[str, dict[tuple[str, str], str]] = {}
     for row in records(table.sort_values(["agent_kind", "agent"], kind="stable")):

@@ -330,8 +330,9 @@ def _had(conditions: Sequence[tuple[SessionFacts, str]], names: Mapping[str, str
     for facts, words in conditions:
         label = _REPEAT.sub("", facts.label)
         alone = (names or {}).get(facts.name, facts.agent) if not facts.label else facts.agent
-        model = facts.agent if facts.agent not in several else f"{facts.agent} ({label})" if label else alone
-        found.setdefault(words, set()).add("people" if facts.kind == PARTICIPANT.name else model)
+        model = f"{facts.agent} ({label})" if label else alone
+        who = model if facts.agent in several else facts.agent
+        found.setdefault(words, set()).add("people" if facts.kind == PARTICIPANT.name else who)
     return {words: sorted(found[words]) for words in sorted(found)}
 
 
@@ -422,14 +423,19 @@ def opening(sessions: Sequence[SessionFacts], scored: Scored, names: Sequence[st
         lead += " Everybody took exactly the same trials, so the curves can be read side by side."
     elif all(verdicts) and not alone:
         lead += " Within each paradigm everybody took exactly the same trials, so the curves can be read side by side."
-    days = sorted({facts.started[:10] for facts in sessions if facts.started})
     facts = [
         plural(items["session"].nunique(), "session"),
         plural(len(agents), "agent"),
         plural(len(names), "paradigm"),
         f"{len(items):,} scored items",
     ]
-    return title, lead, facts + ([f"recorded {days[0]}" + (f" to {days[-1]}" if len(days) > 1 else "")] if days else [])
+    return title, lead, facts + _recorded(sessions)
+
+
+def _recorded(sessions: Sequence[SessionFacts]) -> list[str]:
+    """From when to when sessions were recorded; nothing where nobody knows."""
+    days = sorted({facts.started[:10] for facts in sessions if facts.started})
+    return [f"recorded {' to '.join(dict.fromkeys((days[0], days[-1])))}"] if days else []
 
 
 def opening_of_spans(spans: Sequence[SpanFacts]) -> tuple[str, str, list[str]]:
@@ -437,7 +443,7 @@ def opening_of_spans(spans: Sequence[SpanFacts]) -> tuple[str, str, list[str]]:
     sessions = [span.facts for span in spans]
     people = sorted({facts.participant for facts in sessions if facts.kind == PARTICIPANT.name})
     machines = sorted({facts.agent for facts in sessions if facts.kind != PARTICIPANT.name})
-    who = "People and machines" if people and machines else "People" if people else "Machines"
+    who = " and ".join([*["people"] * bool(people), *["machines"] * bool(machines)]).capitalize()
     answerers = [plural(len(people), "participant")] * bool(people) + (
         machines if len(machines) <= MOST_ANSWERERS else [f"{len(machines)} machines"]
     )
@@ -445,14 +451,9 @@ def opening_of_spans(spans: Sequence[SpanFacts]) -> tuple[str, str, list[str]]:
     lead = (
         f"{listed(answerers)} took {_listed_titles(titles)}. All sessions are adaptive: the result of each is a span."
     )
-    days = sorted({facts.started[:10] for facts in sessions if facts.started})
     facts = [
         plural(len(sessions), "session"),
         plural(len(people) + len(machines), "agent"),
         plural(len(titles), "paradigm"),
     ]
-    return (
-        f"{who}: spans",
-        lead,
-        facts + ([f"recorded {days[0]}" + (f" to {days[-1]}" if len(days) > 1 else "")] if days else []),
-    )
+    return f"{who}: spans", lead, facts + _recorded(sessions)

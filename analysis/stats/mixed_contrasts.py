@@ -170,7 +170,9 @@ def contrasts(model: Mixed, level: float = LEVEL) -> pd.DataFrame:
                 low,
                 high,
             )
-        low, high = (math.nan, math.nan) if up and down else (-math.inf if down else low, math.inf if up else high)
+        low, high = -math.inf if down else low, math.inf if up else high
+        if up and down:
+            low = high = math.nan
         row = {
             "kind": asked_contrast.kind,
             "contrast": spelt(asked_contrast, model.cells),

@@ -444,21 +444,16 @@ def _again(codes: np.ndarray, answers: int, cells: int) -> bool:
 
 def _tell(items: pd.DataFrame, table: pd.DataFrame, column: str, notes: list[str]) -> None:
     """Warn of what limits the comparison."""
+    many = table.groupby("agent").size()
+
+    def called(agent: str, part: pd.DataFrame) -> str:
+        if not column:
+            return agent
+        there = listed([*map(str, part["condition"])])
+        return f"{agent} (every {column})" if len(part) == many[agent] else f"{agent} ({column} {there})"
 
     for edge, word in ((0.0, "0 %"), (1.0, "100 %")):
-        at = table[table["correct"] == edge]
-        many = table.groupby("agent").size()
-        there = [
-            (
-                str(agent)
-                if not column
-                else (
-                    f"{agent}"
-                    f" ({f'every {column}' if len(part) == many[agent] else f'{column} ' + listed(list(map(str, part['condition'])))})"  # noqa: E501
-                )
-            )
-            for agent, part in at.groupby("agent")
-        ]
+        there = [called(str(agent), part) for agent, part in table[table["correct"] == edge].groupby("agent")]
         if there:
             notes.append(
                 f"At {word}: {listed(there)}. The data bound how far these are from others on one side only: odds"

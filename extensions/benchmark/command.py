@@ -276,17 +276,10 @@ def shown(card: dict[str, Any]) -> Iterator[str]:
 
     rows = []
     for effect in card["effects"]:
-        beside = effect["against"][0] if effect["against"] else None
-        rows.append(
-            (
-                effect["paradigm"],
-                effect["effect"],
-                interval(effect["agent"]) + bounds(effect),
-                beside["name"] if beside else "",
-                interval(beside["reference"]) if beside else "",
-                beside["verdict"] if beside else "not taken" if effect["agent"] is None else "",
-            )
-        )
+        beside = ["", "", "not taken" if effect["agent"] is None else ""]
+        for first in effect["against"][:1]:
+            beside = [first["name"], interval(first["reference"]), first["verdict"]]
+        rows.append((effect["paradigm"], effect["effect"], interval(effect["agent"]) + bounds(effect), *beside))
     return table_lines(("paradigm", "effect", "agent", "beside", "theirs", "verdict"), rows)
 
 

@@ -214,7 +214,7 @@ def _chart(curves: Mapping[str, Any], along: str, title: str, length: float | No
         ]
     parts += [_text(at(x, low)[0], top + height + 16, f"{x:g}", "bc-soft", 11, "middle") for x in xs if x == int(x)]
     for number, (_, points) in reversed([*enumerate(lines)]):
-        look = "bc-line" if number == 0 else "bc-ref" if number == 1 and not sensitivity else "bc-other"
+        look = ("bc-line", "bc-other" if sensitivity else "bc-ref", "bc-other")[min(number, 2)]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in (at(*point) for point in points))
         parts.append(f'<polyline class="{look}" points="{path}"/>')
         if number < 2 and not (sensitivity and number):

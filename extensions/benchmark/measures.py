@@ -172,11 +172,10 @@ def _guessed(
     the chance of a guess is unknown."""
     shares = {place: count["n_invalid"] / count["n_items"] for place, count in counts.items()}
     known = any(shares.values()) and not any(math.isnan(chance[place]) for place, share in shares.items() if share)
-    return (
-        {place: mean + (shares[place] * chance[place] if shares[place] else 0.0) for place, mean in means.items()}
-        if known
-        else {}
-    )
+    if not known:
+        return {}
+    # where everything was read, chance need not be known
+    return {place: mean + (shares[place] and shares[place] * chance[place]) for place, mean in means.items()}
 
 
 def with_levels(items: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
@@ -211,8 +210,12 @@ def _of_blocks(blocks: pd.DataFrame, name: str, kinds: frozenset[str] | None = N
     people = blocks["participant"].nunique() if "participant" in blocks.columns else 0
     blocks = blocks.reset_index(drop=True)
     worded = people < 2 and "unit_session" in blocks.columns and blocks["unit_session"].nunique() > 1
-    own = blocks["unit_session"] if worded else blocks.index.astype(str).to_series(index=blocks.index)
-    unit = blocks["participant"].astype(str) if people > 1 else own
+    if people > 1:
+        kind, unit = "participant", blocks["participant"].astype(str)
+    elif worded:
+        kind, unit = "wording", blocks["unit_session"]
+    else:
+        kind, unit = "block", blocks.index.astype(str).to_series(index=blocks.index)
     values: dict[Place, np.ndarray] = {}
     ids: dict[Place, np.ndarray] = {}
     for n, rows in blocks.groupby("n", sort=True):
@@ -239,7 +242,7 @@ def _of_blocks(blocks: pd.DataFrame, name: str, kinds: frozenset[str] | None = N
         True,
         counts,
         unit.nunique(),
-        "participant" if people > 1 else "wording" if worded else "block",
+        kind,
     )
 
 

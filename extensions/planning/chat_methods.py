@@ -194,13 +194,9 @@ def _quoted(value: Any) -> str:
         return f"“{value}”" if value else "nothing"
     if isinstance(value, list | tuple):
         return listed([json.dumps(part, ensure_ascii=False) for part in value]) or "nothing"
-    return (
-        json.dumps(value, ensure_ascii=False)
-        if isinstance(value, Mapping)
-        else f"{value:,}"
-        if isinstance(value, int)
-        else str(value)
-    )
+    if isinstance(value, Mapping):
+        return json.dumps(value, ensure_ascii=False)
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _session_sentences(sessions: Sequence[ChatSession]) -> list[str]:
@@ -331,8 +327,7 @@ def prompt_texts(session: ChatSession) -> list[tuple[str, str]]:
 
 def _text(message: Mapping[str, Any]) -> str:
     return "\n\n".join(
-        str(part["text"]) if "text" in part else "[picture]" if "picture" in part else "[sound]"
-        for part in message["parts"]
+        str(part.get("text", "[picture]" if "picture" in part else "[sound]")) for part in message["parts"]
     )
 
 

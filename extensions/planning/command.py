@@ -39,8 +39,7 @@ if TYPE_CHECKING:
 
     from spanlab.analysis import Margin, Measured
 
-    from .planned_measures import PlannedSensitivity, PlannedTimes
-    from .power import Assumed, Planned
+    from .power import Planned
 
 #: What is taken where neither data nor options tell it, for each value; said whenever it is.
 _TAKEN: dict[str, dict[str, float]] = {
@@ -294,9 +293,8 @@ def plan(
                 share(row["size"], row["size_se"]),
             )
         )
-    group = "people in each group" if between else "people"
     heads = (
-        group,
+        "people in each group" if between else "people",
         "trials in each condition",
         "power",
         *([f"alike within {declared.words}"] if declared else []),
@@ -313,7 +311,7 @@ def plan(
         *smallest(table, wanted),
     ]
     if output is not None:
-        found.files = _write(Path(output), table, value, assumed, notes, wanted, group, seed, samples)
+        found.files = _write(Path(output), table, value, assumed, notes, wanted, seed, samples)
         found.lines += ["", *map(str, found.files)]
     return found
 
@@ -483,11 +481,8 @@ def _stated(value: str, change: float, between: bool, stated: dict[str, Any]) ->
         taken["tau"] = stated["trial"] * _TAKEN[value]["tau"] / _TAKEN[value]["trial"]
     notes = []
     for name, number in taken.items():
-        what = (
-            "that every answer is correct"
-            if name == "accuracy"
-            else f"{_MEANINGS[name]} {number:g}{'' if name.startswith('criterion') else ' ' + _UNITS[value][1]}"
-        )
+        unit = "" if name.startswith("criterion") else f" {_UNITS[value][1]}"
+        what = "that every answer is correct" if name == "accuracy" else f"{_MEANINGS[name]} {number:g}{unit}"
         option = "--" + {
             "people": "sd-people",
             "effect": "sd-effect",
@@ -508,7 +503,7 @@ def _fitted(
     read: Mapping[str, Any],
     between: bool,
     found: Result,
-) -> tuple[Assumed | PlannedSensitivity | PlannedTimes, str, list[str]]:
+) -> tuple[Planned, str, list[str]]:
     from spanlab.analysis.stats import mixed_model
 
     from .planned_measures import from_people
@@ -597,7 +592,6 @@ def _write(
     assumed: Planned,
     notes: list[str],
     wanted: float,
-    group: str,
     seed: int,
     samples: int,
 ) -> list[Path]:

@@ -211,13 +211,9 @@ def _participants(data: Data, heads: Sequence[Head]) -> list[str]:
     text = f"{plural(many, 'person', 'people').capitalize()} took part" if many != 1 else "One person took part"
     text += f", of whom {len(analysed)} are analysed." if len(analysed) != many else "."
     days = sorted({facts.started[:10] for facts in data.sessions if facts.started and facts.kind == PARTICIPANT.name})
-    text += (
-        f" Sessions were recorded from {days[0]} to {days[-1]} (UTC)."
-        if len(days) > 1
-        else f" Sessions were recorded on {days[0]} (UTC)."
-        if days
-        else ""
-    )
+    if days:
+        when = f"from {days[0]} to {days[-1]}" if len(days) > 1 else f"on {days[0]}"
+        text += f" Sessions were recorded {when} (UTC)."
     studies = sorted(
         {
             str(study.get("name") or study.get("study") or "")
@@ -313,8 +309,7 @@ def _without_rehearsals(
     return (
         [head for head in heads if not rehearsed(head.session.get("agent_kind"))],
         [one for one in facts if not rehearsed(one.kind)],
-        f" {plural(simulated, 'session')} of simulated participants {'is' if simulated == 1 else 'are'} not counted"
-        " here, nor in the timing below."
+        f" Not counted here, nor in the timing below: {plural(simulated, 'session')} of simulated participants."
         if simulated
         else "",
     )
@@ -426,10 +421,9 @@ def _models(data: Data, heads: Sequence[Head], chats: Sequence[ChatSession]) -> 
         text = _machine(session, kind.label or kind.name)
         if session.get("label"):
             text += f". **{session['label']}**"
-        handed = ". It was given the correct answers" if session.get("oracle") else ""
-        lines[
-            f"{text}{handed}{': a yardstick, in no test.' if handed else '. A yardstick, in no test.' if kind.yardstick else '.'}"  # noqa: E501
-        ] = None
+        text += ". A yardstick, in no test" if kind.yardstick else ""
+        text += ". It was given the correct answers: a yardstick, in no test" if session.get("oracle") else ""
+        lines[f"{text}."] = None
     groups = grouped((_machine(chat.info, "chat model"), chat) for chat in chats)
     asked = [f"{machine}. {' '.join(chat_sentences(sessions))}" for machine, sessions in groups.items()]
     failed = sum(sum(facts.failed.values()) for facts in data.sessions)
@@ -586,10 +580,6 @@ def level_order(text: str) -> tuple[int, float, str]:
 
 
 def _span(counts: Sequence[int]) -> str:
-    return (
-        "an unknown number of"
-        if not counts
-        else f"{counts[0]:,}"
-        if len(counts) == 1
-        else f"{counts[0]:,} to {counts[-1]:,}"
-    )
+    if not counts:
+        return "an unknown number of"
+    return f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"

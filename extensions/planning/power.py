@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -30,7 +30,7 @@ from spanlab.analysis.means import LEVEL, NEAR, are_rare, contrast, least_varian
 from spanlab.analysis.stats import Mixed
 from spanlab.core import SpanLabError
 
-from .planned_measures import chosen_conditions, design_in_words
+from .planned_measures import PlannedSensitivity, PlannedTimes, chosen_conditions, design_in_words
 
 #: Answers that are simulated at once.
 _AT_ONCE = 4_000_000
@@ -38,27 +38,6 @@ _AT_ONCE = 4_000_000
 COLUMNS = ("people", "trials", "power", "se", "size", "size_se", "alike", "alike_se", "n_simulated")
 #: Nodes of Gauss and Hermite for the mean over people and items.
 _NODES = 61
-
-
-class Planned(Protocol):
-    """A study whose power is asked for, whatever it measures."""
-
-    __dataclass_fields__: ClassVar[dict[str, Any]]
-
-    @property
-    def difference(self) -> float: ...
-
-    @property
-    def between(self) -> bool: ...
-
-    @property
-    def words(self) -> str: ...
-
-    def answers(self, people: int, trials: int) -> int: ...
-
-    def simulated(
-        self, difference: float, people: int, trials: int, many: int, random: np.random.RandomState
-    ) -> tuple[np.ndarray, np.ndarray]: ...
 
 
 @dataclass(frozen=True)
@@ -120,6 +99,10 @@ class Assumed:
         """Log odds in the middle of both conditions."""
         whole = math.sqrt(self.people**2 + self.effect**2 / 2 + self.item**2 + self.trial**2)
         return [_log_odds(self.accuracy, whole), _log_odds(self.accuracy + difference, whole)]
+
+
+#: A study whose power is asked for.
+Planned = Assumed | PlannedSensitivity | PlannedTimes
 
 
 def from_model(

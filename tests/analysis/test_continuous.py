@@ -13,8 +13,8 @@ from planted_errors import planted_table, simulate_answers
 
 from spanlab.analysis.data.loading import load
 from spanlab.analysis.data.scoring import score_table
-from spanlab.analysis.effects.continuous import errors_over_people, report_errors
 from spanlab.analysis.figure_catalogue import figure_named
+from spanlab.analysis.figures.error_figure import errors_over_people, report_errors
 from spanlab.analysis.figures.figure import Wish
 from spanlab.analysis.stats.mixture import (
     ENOUGH,

@@ -59,13 +59,9 @@ def text_of(settings: Mapping[str, Any], **more: Any) -> str:
 def values_of(name: str) -> tuple[Any, ...]:
     field = ChatSettings.model_fields[name]
     named = [value for value in get_args(field.annotation) if isinstance(value, str)]
-    return (
-        (not field.default,)
-        if isinstance(field.default, bool)
-        else VALUES[name]
-        if name in VALUES
-        else tuple(v for v in named if v != field.default)
-    )
+    if isinstance(field.default, bool):
+        return (not field.default,)
+    return VALUES.get(name) or tuple(value for value in named if value != field.default)
 
 
 @pytest.mark.parametrize("name", ChatSettings.model_fields)

@@ -258,7 +258,7 @@ def test_a_rehearsal_does_not_describe_the_sessions_of_people(spanlab: Run, tmp_
     assert "1 session of 4 trials each" in alone
     assert "All of this is of simulated participants." in alone
     person = take(data, cd, AtTheWindow(Guessing()), 8, levels={"set_size": 2}, participant="Q1", practice=False)
-    rehearsal = " 1 session of simulated participants is not counted here, nor in the timing below."
+    rehearsal = " Not counted here, nor in the timing below: 1 session of simulated participants."
     task = spanlab("methods", "data")[1].split("\n## ")[2]
     assert rehearsal in task
     assert task.replace(rehearsal, "") == spanlab("methods", person.folder)[1].split("\n## ")[2]

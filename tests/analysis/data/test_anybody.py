@@ -14,9 +14,9 @@ from command_line import Run, command_line, complaint
 
 from spanlab.analysis.data.loading import Data, load
 from spanlab.analysis.data.scoring import score_table
-from spanlab.analysis.effects.continuous import errors_over_people, report_errors
 from spanlab.analysis.effects.effect import trends
 from spanlab.analysis.effects.registry import effect
+from spanlab.analysis.figures.error_figure import errors_over_people, report_errors
 from spanlab.analysis.nback.measures import nback_blocks
 from spanlab.analysis.report.lab import spoilers
 from spanlab.analysis.stats.mixed_model import mixed_model

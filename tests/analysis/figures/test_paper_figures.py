@@ -21,7 +21,7 @@ from spanlab.analysis.effects.reaction_times import fit, limits, over_people, re
 from spanlab.analysis.figure_catalogue import FIGURES, figure_named, listing
 from spanlab.analysis.figures.charts import draw
 from spanlab.analysis.figures.figure import DrawnFigure, Wish
-from spanlab.analysis.figures.nback_histograms import BIN
+from spanlab.analysis.figures.nback_chart import BIN
 from spanlab.analysis.figures.nback_study import families
 from spanlab.analysis.figures.worm import NUMBERS, OTHERS, PAPER_FIGURES, UNITS, numbered
 from spanlab.core.errors import SpanLabError

@@ -16,7 +16,7 @@ from spanlab.analysis.effects.conditions import conditions_effect
 from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.figures.effect_figure import ComputedEffect, compute_effect
 from spanlab.analysis.figures.figure import Wish
-from spanlab.analysis.report.effect_sentences import effect_claims
+from spanlab.analysis.report.paradigm import effect_claims
 
 
 def effect_sentence(effects: Sequence[ComputedEffect], scored: Scored) -> tuple[str, str]:

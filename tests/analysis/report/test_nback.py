@@ -22,8 +22,8 @@ from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.data.style import Look
 from spanlab.analysis.nback.published import published_results
 from spanlab.analysis.report import folder as report_folder
-from spanlab.analysis.report.nback import nback_results
 from spanlab.analysis.report.page import Options, compare
+from spanlab.analysis.report.paradigm import nback_results
 from spanlab.extensions.replication.nback.results import import_results
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign

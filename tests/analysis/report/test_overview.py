@@ -18,9 +18,9 @@ from spanlab.analysis.data.loading import load
 from spanlab.analysis.inference import Claim
 from spanlab.analysis.means.contrasts import Contrast
 from spanlab.analysis.report import folder as report_folder
-from spanlab.analysis.report.effect_sentences import EffectClaims, few
 from spanlab.analysis.report.overview import stated_answers
 from spanlab.analysis.report.page import compare
+from spanlab.analysis.report.paradigm import EffectClaims, few
 from spanlab.analysis.report.text import between
 
 

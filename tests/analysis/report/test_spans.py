@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 
 from spanlab.analysis.data.sessions import SessionFacts, SpanFacts
-from spanlab.analysis.report.spans import span_table
+from spanlab.analysis.report.lab import span_table
 from spanlab.sessions.record.staircase import Staircase, StaircaseRule
 
 NAMES = dict.fromkeys(("paradigm", "label", "title", "instructions", "human", "started"), "")
