@@ -5,6 +5,7 @@ python scripts/paradigm_pages.py [NAME ...]     writes docs/paradigm/, and what 
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -12,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import gallery
+from site_pages import lines, people
 from site_pages import trials as take_trials
 
 import spanlab
@@ -22,6 +24,7 @@ from spanlab.paradigms.language.yaml_source import library_file as library_path
 from spanlab.stimuli.render import picture
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "paradigm"
+FIDELITY = FOLDER.parent / "fidelity.md"
 #: pixels of a picture on the wall
 _SMALL = 192
 _WALL = """# Paradigms
@@ -32,13 +35,29 @@ _WALL = """# Paradigms
 
 
 def curve(name: str) -> str:
-    """Draw the first figure that a paradigm has; return what it is called, or nothing where it has none."""
-    for figure in FIGURES.on_page():
+    """Draw the first figure that a paradigm has, of N-back the one with chat models; return what it is called."""
+    others = ["nback_published"] if gallery.paradigm_of(name).family == "N-back" else []
+    for figure in [*others, *(one.name for one in FIGURES.on_page()), "conditions"]:
         with suppress(SpanLabError):
-            made = spanlab.figure(figure.name, take_trials.sessions(name), paradigm=name, width="180mm", title=False)
-            made.save(FOLDER / f"{name}.svg")
-            return figure.name
-    return ""
+            to = FOLDER / f"{name}.svg"
+            spanlab.figure(figure, take_trials.sessions(name), paradigm=name, output=to, width="180mm", title=False)
+            return figure
+    raise SystemExit(f"{name} has no figure")
+
+
+def flaws(paradigm: Paradigm) -> str:
+    """What is known to be wrong with the published trials, from the table of the document."""
+    rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", FIDELITY.read_text(encoding="utf-8"), re.MULTILINE)
+    family = paradigm.family or ""
+    found = [
+        f"* {fault} `corrected`: {mended}"
+        for where, fault, mended in rows
+        if f"`{paradigm.name}`" in where or (family == "N-back" and where.startswith("N-back"))
+    ]
+    found = [one for one in found if len(one) > 80]  # the table of sizes has numbers alone
+    differs = "[Fidelity](../fidelity.md) has their sizes, and what else differs from the papers."
+    none = "No fault of the published trials is known. [Fidelity](../fidelity.md) says what differs from the papers."
+    return "\n".join(found) + f"\n\n{differs}" if found else none
 
 
 def page(name: str) -> str:
@@ -46,26 +65,25 @@ def page(name: str) -> str:
     paradigm = gallery.paradigm_of(name)
     source = library_path(name)
     figure, trials = curve(name), take_trials.length(paradigm)
-    text = source.read_text(encoding="utf-8") if source is not None else ""
+    assert source is not None
     parts = [
         f"# {paradigm.title}",
         gallery.about(name),
         f"[Take a few trials](../take/{name}.html){{ .md-button .md-button--primary }}",
         f"![One trial, display by display](../images/gallery/{name}.png)",
-    ]
-    if figure:
-        parts += [
-            "## Who remembers what",
-            f"![{figure.replace('_', ' ')}: machines, and published people where there are any]({name}.svg)",
-            f"Each machine took the same {trials}. Bars are 95 % intervals over these. Hollow points are published"
-            " means of people, who saw other trials. The dotted line is guessing. Observers were told the answers.",
-        ]
-    parts += [
+        "## Who remembers what",
+        f"![{figure.replace('_', ' ')}: machines, and published people or chat models where there are any]({name}.svg)",
+        f"Each machine took the same {trials}. Bars are 95 % intervals over these. Hollow points are published: means"
+        " of people, or chat models, who took other trials. The dotted line is guessing. Observers knew the answers.",
+        *people.curves(name, FOLDER),
+        "## Flaws",
+        flaws(paradigm),
         "## Run it",
         f"```console\n$ spanlab run {name} --participant p01\n$ spanlab replay {name} --agent network:laptop"
         f"\n$ spanlab replay {name} --agent chat:MODEL@PROVIDER\n$ spanlab compare data\n```",
         "## The file",
-        f"This is the whole paradigm. [Writing a paradigm](../paradigms.md) explains every key.\n\n```yaml\n{text}```",
+        "This is the whole paradigm. [Writing a paradigm](../paradigms.md) explains every key.",
+        lines.explained(source.read_text(encoding="utf-8")),
     ]
     return "\n\n".join(parts) + "\n"
 

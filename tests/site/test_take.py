@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from spanlab.paradigms import Truth, compile_trial, load_paradigm
+from spanlab.paradigms import Truth, compile_trial, list_paradigms, load_paradigm
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 
@@ -36,6 +36,20 @@ def test_what_is_shown_does_not_depend_on_what_is_right(take: Any, name: str) ->
     shown, told = (take.recording(take.Taken(paradigm, [one], {})) for one in (trial, other))
     assert shown == told
     assert take.right(trial) != take.right(other)
+
+
+@pytest.mark.parametrize("name", list_paradigms())
+def test_a_page_has_the_whole_file_and_a_sentence_on_its_lines(take: Any, name: str) -> None:
+    from site_pages.lines import sentences
+
+    text = (SCRIPTS.parent / "paradigms" / "library" / f"{name}.yaml").read_text(encoding="utf-8")
+    shown = list(sentences(text))
+    for (line, _), whole in zip(shown, text.splitlines(), strict=True):
+        assert whole.startswith(line)
+        assert re.fullmatch(r" *(# .*)?", whole[len(line) :])
+    said = [said for line, said in shown if re.match(r" {0,4}(- )?[a-z_]+:", line)]
+    assert sum(map(bool, said)) > 0.9 * len(said)
+    assert not [one for one in said if one and not (one[0] == one[0].upper() and one[-1] in ".?!")]
 
 
 @pytest.mark.slow
