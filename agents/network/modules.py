@@ -314,8 +314,8 @@ class ModuleAgent(BatchAgent):
         found = self.outputs(pixels).logits
         if not np.array_equal(self.outputs(pixels).logits, found):
             raise SpanLabError(
-                f"{fault}it gives other outputs for the same frames: something in it is random (dropout?); set it to"
-                " evaluation, .eval()"
+                f"{fault}it gives other outputs for the same frames: something in it is random (dropout?), or it keeps"
+                " a state from one call to the next; set it to evaluation, .eval(), and begin anew in each call"
             )
         for row in range(trials):
             beside = others.copy()
@@ -368,7 +368,7 @@ class ModuleAgent(BatchAgent):
 
 _BESIDE = (
     "its outputs depend on the trials beside it in a batch; take out what mixes trials (a recurrent layer without"
-    " batch_first=True, a normalisation over the batch)"
+    " batch_first=True, a normalisation over the batch, dynamic quantisation)"
 )
 
 
@@ -444,7 +444,11 @@ def module_agent(
     SpanLabError
         when its outputs are not such logits.
     """
+    import torch
+
     own = type(_plain(module))
+    if any(isinstance(parameter, torch.nn.UninitializedParameter) for parameter in module.parameters()):
+        raise SpanLabError(f"{own.__name__} has lazy layers without sizes: pass some frames through it first")
     facts = {
         "class": f"{own.__module__}.{own.__qualname__}",
         "parameters": sum(parameter.numel() for parameter in module.parameters()),

@@ -117,7 +117,9 @@ def read_torch(path: Path, what: str) -> tuple[Mapping[str, Any], bytes]:
 
 
 _DAMAGED = "it is damaged or something else"
-_ADVICE = "give a file of weights, such as spanlab train or the WorM benchmark writes"
+_ADVICE = (
+    "give a file of weights, such as spanlab train, the WorM benchmark or torch.save(module.state_dict(), FILE) writes"
+)
 
 
 def look_through(content: bytes) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import torch
 
 #: keys under which training programs keep a state dict
-_KEPT_AS = ("state_dict", "model_state_dict", "model")
+_KEPT_AS = ("state_dict", "model_state_dict", "model", "net", "network", "weights", "params")
 #: what torch.compile and data-parallel training put before names
 _ADDED = ("module", "_orig_mod")
 
@@ -54,11 +54,17 @@ def fill(module: torch.nn.Module, path: Path) -> None:
     own = module.state_dict()
     named = {plain: found[name] for name, plain in plain_names(found).items()}
     wanted = {plain: name for name, plain in plain_names(own).items()}
-    while not set(wanted) <= set(named) and len(first := {name.partition(".")[0] for name in named}) == 1:
-        prefix = f"{first.pop()}."  # a module of Lightning's, or of a wrapper
-        if not all(name.startswith(prefix) for name in named):
-            break
-        named = {name.removeprefix(prefix): value for name, value in named.items()}
+    one = next(iter(wanted), "")
+    # It may be a part of a module of Lightning's, or of a wrapper, beside other parts.
+    places = [name.removesuffix(one) for name in named if f".{name}".endswith(f".{one}")]
+    places = [place for place in places if all(place + name in named for name in wanted)]
+    if len(places) > 1:
+        several = ", ".join(place or "itself" for place in places)
+        raise SpanLabError(
+            f"{path} holds weights of this module {len(places)} times ({several}); save those that are meant by themselves"
+        )
+    if places and places[0]:
+        named = {name.removeprefix(places[0]): value for name, value in named.items() if name.startswith(places[0])}
     if missing := [name for name in wanted if name not in named]:
         held = ", ".join(list(named)[:3])
         raise SpanLabError(

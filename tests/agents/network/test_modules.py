@@ -65,6 +65,9 @@ def number():
 
 def fails():
     return Net(1)
+
+def lazy():
+    return nn.LazyLinear(9)
 """
 
 
@@ -151,6 +154,7 @@ def test_a_session_goes_on_with_the_same_code_and_no_other(own: Path, run: Run) 
         ("torch:mine.py:build?states=nothing", "no submodule 'nothing' for its hidden states; it has see, keep, say"),
         ("torch:mine.py:build?weights=nothing.pt", "cannot read the file of weights nothing.pt"),
         ("torch:mine.py:build?colour=grey", "it fails"),
+        ("torch:mine.py:lazy", "LazyLinear has lazy layers without sizes: pass some frames through it first"),
     ],
 )
 def test_what_cannot_be_made_is_told(spec: str, said: str) -> None:
@@ -167,14 +171,17 @@ def test_weights_are_read_as_they_are_found(tmp_path: Path) -> None:
     prefixed = {f"module._orig_mod.{name}": value for name, value in own.items()}
     lightning = {"epoch": 3, "state_dict": {f"model.{name}": value for name, value in own.items()}, "loops": {}}
     part = {name.replace("keep.", "keep._orig_mod."): value for name, value in own.items()}
-    for number, data in enumerate((own, prefixed, lightning, part, {"model_state_dict": own})):
+    beside = {
+        "state_dict": {**lightning["state_dict"], "criterion.weight": torch.ones(9), "model2.say.bias": own["say.bias"]}
+    }
+    for number, data in enumerate((own, prefixed, lightning, part, {"model_state_dict": own}, {"net": own}, beside)):
         torch.save(data, tmp_path / f"{number}.pt")
     from safetensors.torch import save_file
 
-    save_file(own, tmp_path / "5.safetensors")
-    for number in range(6):
+    save_file(own, tmp_path / "7.safetensors")
+    for number in range(8):
         module = Net()
-        fill(module, tmp_path / f"{number}.{'safetensors' if number == 5 else 'pt'}")
+        fill(module, tmp_path / f"{number}.{'safetensors' if number == 7 else 'pt'}")
         assert all(torch.equal(value, own[name]) for name, value in module.state_dict().items()), number
     assert plain_names(["_orig_mod.module.a.b"]) == {"_orig_mod.module.a.b": "a.b"}
 
@@ -185,6 +192,10 @@ def test_weights_are_read_as_they_are_found(tmp_path: Path) -> None:
         (lambda own: {**own, "more": torch.zeros(2)}, "no place for: more"),
         (lambda own: {name: value for name, value in own.items() if name != "say.bias"}, "say.bias is missing"),
         (lambda own: {**own, "say.bias": torch.zeros(2)}, "does not fit this module: .*say.bias"),
+        (
+            lambda own: {f"{part}.{name}": value for name, value in own.items() for part in ("model", "ema")},
+            "weights of this module 2 times \\(model., ema.\\)",
+        ),
     ],
 )
 def test_weights_of_another_module_are_refused(tmp_path: Path, change: Any, said: str) -> None:
