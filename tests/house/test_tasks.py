@@ -2,29 +2,56 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import tasks
 
 ROOT = Path(__file__).resolve().parents[2]
-#: what make does besides: it removes what was made, and installs chat servers that are compiled
-OF_MAKE_ALONE = {"help", "clean", "test-servers", "style"}
-
-
-def _tasks() -> str:
-    return subprocess.run(
-        [sys.executable, "scripts/tasks.py", "--help"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout
+MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
 
 
 def test_every_target_of_make_is_a_task() -> None:
-    (targets,) = re.findall(r"^\.PHONY: (.+)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
-    there = _tasks()
-    for target in set(targets.split()) - OF_MAKE_ALONE:
-        assert re.search(rf"(^|; ){target}\b", there, re.MULTILINE), target
+    (targets,) = re.findall(r"^\.PHONY: (.+)$", MAKEFILE, re.MULTILINE)
+    assert {*tasks.TASKS, "help"} == set(targets.split())
+    assert tasks.__doc__ is not None
+    for target in targets.split():
+        assert re.search(rf"(^|; ){target}\b", tasks.__doc__, re.MULTILINE), target
+
+
+@pytest.mark.parametrize("task", ["docs", "bench", "measure", "test-servers", "style"])
+def test_a_task_runs_what_make_runs(task: str) -> None:
+    recipe = re.search(rf"^{task}:.*\n((?:\t.*\n)+)", MAKEFILE, re.MULTILINE)
+    assert recipe is not None
+    ran = re.findall(r"\.venv/bin/(?!python scripts/unchanged)([^\n$]*[^\n$ ])", recipe[1])
+    assert [" ".join(words) for words in tasks.TASKS[task]] == ran
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the program that stands for Python is a script")
+def test_a_task_hands_its_arguments_on_and_clean_removes_what_was_made(tmp_path: Path) -> None:
+    (tmp_path / "scripts").mkdir()
+    shutil.copy(ROOT / "scripts" / "tasks.py", tmp_path / "scripts")
+    for folder in (".venv/bin", "core/__pycache__", "data", "spanlab.egg-info"):
+        (tmp_path / folder).mkdir(parents=True)
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.write_text('#!/bin/sh\necho "$@" >> ran\n')
+    python.chmod(0o755)
+
+    def task(*words: str) -> int:
+        return subprocess.run([sys.executable, "scripts/tasks.py", *words], cwd=tmp_path, check=False).returncode
+
+    assert task("measure", ".1") == 0
+    assert (tmp_path / "ran").read_text().splitlines()[-1] == "benchmarks/populations.py .1"
+    python.write_text("#!/bin/sh\nexit 3\n")
+    assert task("measure") == 3
+    assert task("clean") == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["core", "data", "ran", "scripts"]
+    assert list((tmp_path / "core").iterdir()) == []
 
 
 def test_an_unknown_task_is_refused() -> None:
