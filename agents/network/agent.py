@@ -267,12 +267,15 @@ class NetworkAgent(BatchAgent):
         view = view_of(context)
         known = self.network.tasks
         if view.task not in known:
-            family = family_of(self.asked or self.name.removeprefix("network:"))[1:]
-            tasks = [*known, *(task for one in family for task in load(one).network.tasks)]
+            family = map(load, family_of(self.asked or self.name.removeprefix("network:"))[1:])
+            taught = [
+                name
+                for one in (self.checkpoint, *family)
+                for name in (one.network.tasks if one.trained is None else one.trained.paradigms)
+            ]
             raise SpanLabError(
-                f"{self.name} was not trained on the task '{view.task}' of {context.paradigm} (it knows"
-                f" {', '.join(dict.fromkeys(tasks))}); choose another network, or train one"
-                " with spanlab train"
+                f"{self.name} was not trained on {context.paradigm} (task '{view.task}'), but on"
+                f" {', '.join(dict.fromkeys(taught))}; choose another network, or train one with spanlab train"
             )
         if known[view.task].outputs != view.head:
             raise SpanLabError(

@@ -186,13 +186,17 @@ def _run(
     return session.folder
 
 
-def _undisturbed(data: Path, blocks: int) -> pd.DataFrame:
+def _undisturbed(data: Path, blocks: int, inspect: bool = False) -> pd.DataFrame:
     with stub(answers=ANSWERS) as server:
-        return _table(_run(data, server, blocks, 50))
+        if not inspect:
+            return _table(_run(data, server, blocks, 50))
+        _start(server, data, blocks, 8, inspect).communicate()
+    (folder,) = find_sessions([data])
+    return _table(folder)
 
 
 def _kills(tmp_path: Path, blocks: int, concurrency: int, moments: Sequence[int], inspect: bool = False) -> None:
-    expected = _undisturbed(tmp_path / "undisturbed", blocks)
+    expected = _undisturbed(tmp_path / "undisturbed", blocks, inspect)
     killed = 0
     with stub(answers=ANSWERS, delay_ms=20) as server:
         for moment in moments:
@@ -207,8 +211,7 @@ def _kills(tmp_path: Path, blocks: int, concurrency: int, moments: Sequence[int]
         answered = server.stats()["answered"]
     assert killed == len(moments)
     (folder,) = find_sessions([tmp_path / "killed"])
-    apart = ["agent_settings_hash"] * inspect  # by what the model is reached is a part of what it is
-    pd.testing.assert_frame_equal(_table(folder).drop(columns=apart), expected.drop(columns=apart))
+    pd.testing.assert_frame_equal(_table(folder), expected)
     lines = read_transcript(folder)
     kept = [(line["trial"], line["ask"]) for line in lines if "reply" in line]
     assert len(kept) == len(set(kept)) == 24 * blocks, "every reply once"

@@ -223,7 +223,7 @@ def test_a_network_that_does_not_know_the_task_says_so(untrained: NetworkAgent) 
     assert paradigm.network is not None
     context = context_of(paradigm, compile_trial(paradigm, {"list_length": 3}, 1))
     for view, said in (
-        (paradigm.network.model_copy(update={"task": "nback"}), "was not trained on the task 'nback'"),
+        (paradigm.network.model_copy(update={"task": "nback"}), r"was not trained on vsr \(task 'nback'\), but on"),
         (paradigm.network.model_copy(update={"head": 12}), "asks for 12"),
         (None, "no 'network' section"),
     ):

@@ -231,7 +231,7 @@ def test_all_published_tasks_are_covered() -> None:
 
 def test_it_says_which_tasks_it_does_not_know(file: Path, run: Run) -> None:
     for name in ("lsr", "nback_verbal"):
-        assert f"was not trained on the task '{name}" in complaint(
+        assert f"was not trained on {name} (task '{name}" in complaint(
             *run("replay", name, "--agent", f"network:{file}", "--trials", "2")
         )
 

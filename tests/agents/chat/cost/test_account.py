@@ -474,7 +474,7 @@ def test_several_take_the_same_trials_and_all_are_estimated_before_the_first_sta
 def test_who_cannot_take_the_trials_is_refused_before_any_folder_is_made(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    assert "was not trained on the task" in complaint(
+    assert "was not trained on nback_verbal_feedback" in complaint(
         *run("replay", "nback_verbal_feedback", "--agent", "ideal", "--agent", "network:laptop", "--trials", "1")
     )
     assert not (tmp_path / "data").exists()
