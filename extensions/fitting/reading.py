@@ -69,9 +69,7 @@ def answerers(data: Data) -> tuple[list[Answerer], list[str]]:
     notes: list[str] = []
     for paradigm, part in data.scored.parts.items():
         items = testable(part).items
-        answered = (
-            items["outcome"].eq("answered").to_numpy() if "outcome" in items.columns else np.ones(len(items), bool)
-        )
+        answered = ~items["outcome"].isin(["omitted", "invalid"]).to_numpy()
         if not answered.all():
             notes.append(f"{_left_out(items, answered, paradigm)} left out: the models describe answers.")
         lost = 1 - answered.mean() if len(answered) else 1.0
@@ -191,8 +189,8 @@ def _report(rows: pd.DataFrame) -> Trials:
     turn = 2 * np.pi / rows["period"].to_numpy(float)
     width = int(_load(rows).max()) - 1
     others = np.full((len(rows), max(width, 0)), np.nan)
-    targets = _decoded(rows["correct_answer"])
     if "non_targets" in rows.columns:
+        targets = _decoded(rows["correct_answer"])
         for row, values in enumerate(_decoded(rows["non_targets"])):
             shown = np.asarray(values if values is not None else [], float)
             others[row, : len(shown)] = (shown - float(targets[row])) * turn[row]
