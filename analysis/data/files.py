@@ -34,6 +34,7 @@ UNREAD = (".xls", ".ods", ".numbers", ".xlsb")
 DATE = "\0"
 #: What spreadsheets in Western Europe write where nobody asks for UTF-8.
 WINDOWS = "cp1252"
+_DELIMITERS = (",", ";", "\t", "|")
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _NUMBER = re.compile(r"\s*[-+]?(\d+[.,]?\d*|[.,]\d+)([eE][-+]?\d+)?\s*|\s*(NA|NaN|nan|n/a)?\s*")
 
@@ -132,10 +133,13 @@ def _text(file: Path, encoding: str, names: Sequence[str], skip: int, pick: Pick
         while first and (not first.strip() or first.startswith("#")):
             skip, first = skip + 1, lines.readline()
         second = lines.readline()
-        if "\t" not in first and second.count("\t") > 1 and not names:  # E-Prime begins with the name of the data
+        titled = not names and not any(one in first for one in _DELIMITERS)
+        if titled and any(second.count(one) > 1 for one in _DELIMITERS):  # such as the name of the data in E-Prime
             skip, first, second = skip + 1, second, lines.readline()
+        while second and not second.strip():
+            skip, second = skip + 1, lines.readline()
     bare = re.sub(r'"[^"]*"', "", first)
-    delimiter = marked[1] if marked else max((",", ";", "\t", "|"), key=bare.count)
+    delimiter = marked[1] if marked else max(_DELIMITERS, key=bare.count)
     spaced = not marked and not bare.count(delimiter)
     options: dict[str, Any] = {"sep": r"\s+"} if spaced else {"sep": delimiter}
 

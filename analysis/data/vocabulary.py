@@ -32,7 +32,7 @@ _LIKE = {
     "list_length": "listlength length seqlength sequencelength ll",
     "serial_position": "serialposition serialpos serpos position itemposition",
     "output_position": "outputposition outputpos recallposition",
-    "error": "error deviation err responseerror",
+    "error": "error deviation err responseerror incorrect wrong iserror",
     "session": "session sessionid run visit sess",
     "practice": "practice ispractice training",
     "group": "group",
@@ -58,8 +58,10 @@ OUTCOMES = {
 #: What stands for a right answer, and for a wrong one, besides yes and no.
 VERDICTS = {
     **{word: right for word, (_, right) in OUTCOMES.items()},
-    **dict.fromkeys(("correct", "right", "richtig", "korrekt", "t", "100", "100.0"), True),
-    **dict.fromkeys(("incorrect", "wrong", "error", "inkorrekt", "f"), False),
+    **dict.fromkeys(
+        ("correct", "right", "richtig", "korrekt", "ja", "oui", "sí", "si", "ok", "t", "100", "100.0", "100%"), True
+    ),
+    **dict.fromkeys(("incorrect", "wrong", "error", "inkorrekt", "nein", "non", "ko", "f", "0%"), False),
 }
 #: What others call the answers to yes-no questions.
 ANSWERS = {

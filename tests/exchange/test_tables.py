@@ -214,7 +214,7 @@ PLAIN = pd.DataFrame(
         PLAIN.assign(acc=PLAIN["acc"].map({1: "correct", 0: "incorrect"})),
         PLAIN.assign(acc=PLAIN["acc"].map({1: "T", 0: "F"})),
         PLAIN.assign(acc=100 * PLAIN["acc"]),
-        PLAIN.assign(error=1 - PLAIN["acc"]).drop(columns="acc"),
+        PLAIN.assign(wrong=1 - PLAIN["acc"]).drop(columns="acc"),
         PLAIN.rename(columns={"subj": "Vpn", "setsize": "Set Size", "acc": "Korrekt", "rt": "Reaktionszeit"}),
         PLAIN.assign(
             change=PLAIN["change"].map({1: "change", 0: "no change"}),
@@ -243,8 +243,9 @@ def test_what_many_laboratories_write_is_read_as_it_is_meant(tmp_path: Path, tab
         PLAIN.to_csv(index=False, sep="|").encode(),
         PLAIN.assign(wort="Größe").to_csv(index=False, sep=";", decimal=",").encode("cp1252"),
         b"# exported by hand\n# twice\n" + PLAIN.to_csv(index=False).encode(),
+        b"a title\n" + PLAIN.to_csv(index=False).replace("\n", "\n\n").encode(),
     ],
-    ids=["bars", "Windows", "comments"],
+    ids=["bars", "Windows", "comments", "title"],
 )
 def test_text_of_other_programs_is_read(tmp_path: Path, written: bytes) -> None:
     (tmp_path / "t.csv").write_bytes(written)
