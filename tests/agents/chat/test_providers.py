@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from spanlab.agents.chat import ChatAgent, Endpoint
 from spanlab.agents.chat.providers import FILE_VARIABLE, providers, serving
 from spanlab.agents.chat.transport.refusals import explain_answer
+from spanlab.agents.chat.transport.replies import read_reply
 from spanlab.agents.registry import make_agent
 from spanlab.core.errors import SpanLabError
 
@@ -127,6 +128,48 @@ def test_an_agent_is_named_by_model_and_provider_and_says_so(monkeypatch: pytest
 def test_a_missing_key_is_told_with_its_variable(name: str) -> None:
     with pytest.raises(SpanLabError, match=f"no key for {name}: set the environment variable {REMOTE[name][1]}$"):
         make_agent(f"chat:x@{name}")
+
+
+#: what each preset's server sends beside the answer, by its documentation
+SENT: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
+    "openai": (
+        {"refusal": None, "annotations": []},
+        {"completion_tokens_details": {"reasoning_tokens": 40, "accepted_prediction_tokens": 0}, "total_tokens": 150},
+        {"service_tier": "default", "system_fingerprint": None},
+    ),
+    "gemini": ({}, {"completion_tokens": 10, "total_tokens": 150}, {"created": 1, "object": "chat.completion"}),
+    "openrouter": (
+        {"reasoning": "Hm.", "reasoning_details": [{"type": "reasoning.text", "text": "Hm."}], "refusal": None},
+        {"completion_tokens_details": {"reasoning_tokens": 40}, "total_tokens": 150, "cost": 0.0005},
+        {"provider": "Fireworks"},
+    ),
+    "ollama": ({"reasoning": "Hm."}, {"total_tokens": 150}, {"system_fingerprint": "fp_ollama"}),
+    "vllm": (
+        {"reasoning": "Hm.", "tool_calls": [], "function_call": None, "audio": None},
+        {"total_tokens": 150, "prompt_tokens_details": None},
+        {"prompt_logprobs": None, "kv_transfer_params": None},
+    ),
+    "llama.cpp": (
+        {"reasoning_content": "Hm."},
+        {"total_tokens": 150, "prompt_tokens_details": {"cached_tokens": 64}},
+        {"timings": {"prompt_n": 36, "cache_n": 64, "predicted_n": 50}},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SENT)
+def test_what_a_presets_server_sends_is_read(name: str) -> None:
+    assert SENT.keys() == providers().keys()
+    message, usage, beside = SENT[name]
+    choice = {"index": 0, "finish_reason": "stop", "logprobs": None, "message": {"content": "4", **message}}
+    usage = {"prompt_tokens": 100, "completion_tokens": 50, **usage}
+    reply = read_reply(
+        json.dumps({"model": "m", "choices": [choice], "usage": usage, **beside}).encode(),
+        1.0,
+        tuple(providers()[name].reasoning_fields),
+    )
+    assert (reply.content, reply.reasoning) == ("4", "Hm." if len(message) > 0 and name != "openai" else None)
+    assert (reply.prompt_tokens, reply.completion_tokens, reply.completion_at_most) == (100, 50, None)
 
 
 def test_openai_takes_the_longest_reply_under_its_own_name(monkeypatch: pytest.MonkeyPatch) -> None:
