@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,7 +15,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 import typer
 
 from ..core.errors import SpanLabError
-from ..core.event_loop import ENDING, catching
 from .options import DataOption, PathLike, Result, Words, progress_bar, public, tabled, with_display
 
 if TYPE_CHECKING:
@@ -253,13 +251,12 @@ def _asking(agent: WindowAgent) -> Callable[[Visit], Mapping[str, Any]]:
         if not (due := to_ask(fields, known)):
             return visit.fields
         agent.leave_screen()
-        with catching(signal.SIG_DFL, *ENDING):  # the dialog's own loop would not let a handler run
-            typed = ask(
-                visit.study.title,
-                [about_participant(field, language) for field in due],
-                lambda typed: read_typed(fields, typed, known, language)[1],
-                language,
-            )
+        typed = ask(
+            visit.study.title,
+            [about_participant(field, language) for field in due],
+            lambda typed: read_typed(fields, typed, known, language)[1],
+            language,
+        )
         if typed is None:
             raise SpanLabError(f"cancelled: the questions about {visit.person.name} were not answered")
         return read_typed(fields, typed, known)[0]

@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 from typing_extensions import override
 
 from ..core.errors import SpanLabError
+from ..core.event_loop import ending_as_ctrl_c
 from ..core.registry import nearest
 from ..core.version import __version__
 from .command_table import TITLES, Commands, panel_of
@@ -83,7 +84,8 @@ def main() -> None:
                 raise SpanLabError(
                     f"the argument {argument!a} is not UTF-8 text; give the file or the person another name"
                 )
-        command_line()(standalone_mode=False, prog_name="spanlab")
+        with ending_as_ctrl_c():
+            command_line()(standalone_mode=False, prog_name="spanlab")
     except SpanLabError as error:
         _stop(str(error), 1)
     except KeyboardInterrupt:

@@ -13,7 +13,6 @@ import os
 import secrets
 import shutil
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping
@@ -188,17 +187,51 @@ def make_folder(folder: Path, what: str = "", remedy: str = "", mode: int = 0o77
 
 
 @contextmanager
-def whole_file(path: Path) -> Generator[TextIO]:
-    """A text file to write (UTF-8, lines end as in every system alike), whole or not at all, as
-    :func:`replacing` does."""
-    with replacing(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
-        yield file
+def aside(path: Path) -> Generator[Path]:
+    """A hidden folder beside a place, in which what takes the place is made: by one process at a time. It is gone
+    when the block ends; what a killed process has left in it is removed by the next.
+
+    Raises
+    ------
+    TakenError
+        when another process makes the same.
+    SpanLabError
+        when it cannot be written.
+    """
+    hidden = path.with_name(f".{path.name}.part")
+    try:
+        hidden.mkdir(parents=True, exist_ok=True)
+        with only_writer(hidden):
+            try:
+                for left in hidden.iterdir():
+                    if left.is_dir():
+                        shutil.rmtree(left)
+                    elif left.name != ".lock":
+                        left.unlink()
+                yield hidden
+            finally:
+                shutil.rmtree(hidden, ignore_errors=True)
+    except OSError as error:
+        raise _refused(path, error, "") from None
 
 
 @contextmanager
-def whole_folder(path: Path) -> Generator[Path]:
-    """A new folder to fill, under another name beside its place. It takes its place when the block
-    ends well, and is removed otherwise.
+def whole_file(path: Path) -> Generator[TextIO]:
+    """A text file to write (UTF-8, lines end as in every system alike), whole or not at all. A file that was there
+    is replaced."""
+    with aside(path) as hidden:
+        with (hidden / path.name).open("w", encoding="utf-8", newline="\n") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        (hidden / path.name).replace(path)
+        sync_folder(path.parent)
+
+
+@contextmanager
+def whole_path(path: Path) -> Generator[Path]:
+    """The name of a new file or folder to write, in a hidden folder beside its place. It takes its
+    place when the block ends well, and is removed otherwise.
 
     Raises
     ------
@@ -206,25 +239,21 @@ def whole_folder(path: Path) -> Generator[Path]:
         when there is something at its place already (an empty folder will do), or it cannot be
         written.
     """
-    partial = path.with_name(f".{path.name}.part")
-    try:
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise SpanLabError(f"{path} exists; name a new folder, so that nothing is overwritten")
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True)
-    except OSError as error:
-        raise _refused(path, error, "") from None
-    try:
-        try:
-            yield partial
-            with suppress(FileNotFoundError):
-                path.rmdir()
-            partial.rename(path)
-        except OSError as error:
-            raise _refused(path, error, "") from None
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise SpanLabError(f"{path} exists; name a new folder or file, so that nothing is overwritten")
+    with aside(path) as hidden:
+        yield hidden / path.name
+        if path.exists():
+            path.rmdir()
+        (hidden / path.name).rename(path)
+
+
+@contextmanager
+def whole_folder(path: Path) -> Generator[Path]:
+    """A new folder to fill, as :func:`whole_path` does."""
+    with whole_path(path) as partial:
+        partial.mkdir()
+        yield partial
 
 
 def first_free_folder(
@@ -271,27 +300,6 @@ def first_free_folder(
             with suppress(OSError):
                 parent.rmdir()  # where nothing came of it
     raise SpanLabError(f"{parent} has a folder for each of these names already: {name} is the last")
-
-
-@contextmanager
-def whole_path(path: Path) -> Generator[Path]:
-    """The name of a new file or folder to write, in a hidden folder beside its place. It takes its
-    place when the block ends well, and is removed otherwise.
-
-    Raises
-    ------
-    SpanLabError
-        when there is something at its place already, or it cannot be written.
-    """
-    if path.exists():
-        raise SpanLabError(f"{path} exists; name another place, so that nothing is overwritten")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as hidden:
-            yield Path(hidden) / path.name
-            (Path(hidden) / path.name).rename(path)
-    except OSError as error:
-        raise _refused(path, error, "") from None
 
 
 #: So many bytes are written to see whether there is room again.

@@ -38,17 +38,31 @@ class FigureFiles:
 
 
 class Folder:
-    """Folder of a report."""
+    """Folder of a report, in which it is made before it takes its place.
+
+    Parameters
+    ----------
+    path : of the folder, where nobody looks for a report
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         #: pictures that could not be drawn
         self.missing: list[str] = []
-
-    def make(self) -> None:
-        """Make the folder and its subfolders where they are missing."""
-        for folder in (self.path / "tables", self.path / "figures"):
+        for folder in (path / "tables", path / "figures"):
             folder.mkdir(parents=True, exist_ok=True)
+        self._not_filed: list[str] = []
+
+    def replace(self, place: Path) -> None:
+        """Put the report in its place, the page last; pictures of an earlier one that this one does not have would
+        show other numbers, and go."""
+        for folder in ("tables", "figures"):
+            (place / folder).mkdir(exist_ok=True)
+            for file in (self.path / folder).iterdir():
+                file.replace(place / folder / file.name)
+        for name in self._not_filed:
+            (place / name).unlink(missing_ok=True)
+        (self.path / "report.html").replace(place / "report.html")
 
     def table(self, name: str, table: pd.DataFrame) -> str:
         """Write a table and return its file name for the page; empty for a table without rows."""
@@ -68,8 +82,7 @@ class Folder:
         styles: Sequence[Look],
         filed: bool = True,
     ) -> FigureFiles:
-        """Declare a figure for the page and, if it is ``filed``, write it as SVG and PDF; files of
-        an earlier report would show other numbers, and go."""
+        """Declare a figure for the page and, if it is ``filed``, write it as SVG and PDF."""
         stem = self.path / "figures" / name
         if filed and not can_draw():
             self.missing.append(f"figures/{name}.svg and .pdf")
@@ -77,8 +90,7 @@ class Folder:
         if filed:
             save(spec, stem, styles)
         else:
-            for ending in (".svg", ".pdf"):
-                stem.with_suffix(ending).unlink(missing_ok=True)
+            self._not_filed += [f"figures/{name}.svg", f"figures/{name}.pdf"]
         return FigureFiles(
             name, title, caption, f"figures/{name}", table, _with_variables(for_page(spec), styles), filed
         )

@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from ...core.agent_kinds import PARTICIPANT
-from ...core.atomic_files import user_cache, write_whole
+from ...core.atomic_files import aside, user_cache, write_whole, written_in
 from ...core.errors import SpanLabError
 from ...core.extras import how_to_install
 from ..data.exclusions import Rule
@@ -107,12 +107,12 @@ def compare(
     with pd.option_context(
         "mode.string_storage", "python"
     ):  # a page has thousands of small tables, for each of which Arrow takes longer
-        return _compare(paths, Folder(Path(out)), options, conversations, say)
+        return _compare(paths, Path(out), options, conversations, say)
 
 
 def _compare(
     paths: Sequence[str | Path],
-    folder: Folder,
+    place: Path,
     options: Options,
     conversations: Sequence[Mapping[str, str]],
     say: Callable[[str], None],
@@ -130,7 +130,7 @@ def _compare(
         say(caution)
     commands = ReportCommands(
         tuple(map(str, paths)),
-        folder.path,
+        place,
         options.rules_file,
         options.practice,
         options.pilot,
@@ -139,18 +139,14 @@ def _compare(
         options.accept_unread,
         options.all_figures,
     )
-    report = folder.path / "report.html"
-    try:
-        folder.make()
-        folder.missing.clear()
+    report = place / "report.html"
+    with written_in(place, f"the report to {place}", "choose another folder with -o"), aside(report) as hidden:
+        folder = Folder(hidden)
         page = _page(data, folder, commands, options, conversations)
-        for text in _lacking(folder):
-            say(text)
-        write_whole(report, page.encode())
-    except OSError as error:
-        raise SpanLabError(
-            f"cannot write the report to {folder.path}: {error.strerror or error}; choose another folder with -o"
-        ) from None
+        (hidden / report.name).write_bytes(page.encode())
+        folder.replace(place)
+    for text in _lacking(folder):
+        say(text)
     return report
 
 

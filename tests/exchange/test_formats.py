@@ -78,7 +78,9 @@ def test_a_format_of_another_package_is_one_small_file(
     assert "the design 'span' of vsr chooses levels by the answers" in complaint(
         *run("export", "lab-json", "vsr", "other.json", "--design", "span")
     )
-    assert "trials.json exists; name another place" in complaint(*run("export", "lab-json", "vsr", "trials.json"))
+    assert "trials.json exists; name a new folder or file" in complaint(
+        *run("export", "lab-json", "vsr", "trials.json")
+    )
     assert "Did you mean 'lab-json'?" in complaint(*run("import", "labjson", "trials.json", "-o", "other"))
     assert "nowhere cannot be read: there is no such file or folder" in complaint(
         *run("import", "lab-json", "nowhere", "-o", "other")

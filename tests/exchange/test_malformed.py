@@ -299,7 +299,7 @@ def test_nothing_is_overwritten(tmp_path: Path, run: Run) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "empty").mkdir()
     for name in ("full", "file"):
-        assert f"{name} exists; name a new folder, so that nothing is overwritten" in complaint(
+        assert f"{name} exists; name a new folder or file, so that nothing is overwritten" in complaint(
             *run("import", "worm", folder, "-o", name)
         )
     assert run("import", "worm", folder, "-o", "empty")[0] == 0

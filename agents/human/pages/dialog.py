@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ....core.errors import SpanLabError
+from ....core.event_loop import ENDING, catching
 from ....core.locale import sentence
 from ..display.window import need_display
 
@@ -82,7 +84,9 @@ def ask(title: str, questions: Sequence[Question], check: Check, language: str =
     SpanLabError
         when there is no display, or PyQt6 or a library that it needs is not installed.
     """
-    return _Dialog(_qt(), title, questions, check, language).run()
+    dialog = _Dialog(_qt(), title, questions, check, language)
+    with catching(signal.SIG_DFL, *ENDING):  # Qt's own loop would not let a handler run
+        return dialog.run()
 
 
 def _qt() -> Any:
