@@ -31,6 +31,7 @@ import typer
 from typer.models import ParameterInfo
 from typing_extensions import Doc, Unpack
 
+from ..core.doors import entry_points_of
 from ..core.errors import SpanLabError
 
 if TYPE_CHECKING:
@@ -137,7 +138,13 @@ def part(options: Mapping[str, Any], of: Any) -> dict[str, Any]:
 
 
 def paths(given: Paths) -> list[Path]:
-    return [Path(given)] if isinstance(given, str | Path) else [Path(path) for path in given]
+    return [_opened(Path(path)) for path in ([given] if isinstance(given, str | Path) else given)]
+
+
+def _opened(path: Path) -> Path:
+    """A path to data; of a file that another package opens, such as an archive, the folder with what is in it."""
+    openers = entry_points_of("spanlab.archives").select(name=path.suffix[1:]) if path.is_file() else ()
+    return next((opener.load()(path) for opener in openers), path)
 
 
 def words(given: Words) -> list[str]:

@@ -71,6 +71,10 @@ def command_line() -> TyperGroup:
     return group
 
 
+#: what typer makes of Ctrl-C
+_INTERRUPTED = 130
+
+
 def main() -> None:
     """Run the command line: every foreseen problem becomes one clear sentence on stderr and a
     non-zero exit code."""
@@ -85,11 +89,12 @@ def main() -> None:
                     f"the argument {argument!a} is not UTF-8 text; give the file or the person another name"
                 )
         with ending_as_ctrl_c():
-            command_line()(standalone_mode=False, prog_name="spanlab")
+            if command_line()(standalone_mode=False, prog_name="spanlab") == _INTERRUPTED:
+                raise KeyboardInterrupt
     except SpanLabError as error:
         _stop(str(error), 1)
     except KeyboardInterrupt:
-        _stop("interrupted", 130)
+        _stop("interrupted", _INTERRUPTED)
     except typer.Abort:
         _stop("stopped", 130)
     except BrokenPipeError:

@@ -43,6 +43,7 @@ STRICTER: dict[str, set[str]] = {"sessions.record": {"core"}}
 #: For each extension, the others that its README says it uses.
 EXTENSIONS: dict[str, set[str]] = {
     "app": set(),
+    "archive": set(),
     "battery": set(),
     "benchmark": set(),
     "browser": set(),

@@ -24,9 +24,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from spanlab.agents import Published, Response
-from spanlab.core import SpanLabError, whole_folder
+from spanlab.core import STRICT_JSON, SpanLabError, whole_folder
 from spanlab.core.errors import Problem
-from spanlab.core.json_values import STRICT_JSON
 from spanlab.exchange import format_problems, refused
 from spanlab.paradigms import Generator, Paradigm, Percept, PlannedTrial, load_paradigm, trial_seed
 from spanlab.paradigms.language import show

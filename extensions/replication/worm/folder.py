@@ -13,9 +13,8 @@ from typing import Any, get_args
 
 from PIL import Image
 
-from spanlab.core import SpanLabError, whole_folder
+from spanlab.core import STRICT_JSON, SpanLabError, whole_folder
 from spanlab.core.errors import Problem
-from spanlab.core.json_values import STRICT_JSON
 from spanlab.exchange import ImportedSet, TrialSet, import_sets
 from spanlab.paradigms import (
     MAX_MASTER_SEED,

@@ -1,0 +1,148 @@
+"""``spanlab study archive`` and ``spanlab study restore``. Part of the command line."""
+
+from __future__ import annotations
+
+import platform
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import typer
+
+from spanlab.api import DataOption, PathLike, Result, Words, public
+from spanlab.core import SpanLabError, __version__, make_folder, whole_folder, write_whole
+from spanlab.core.atomic_files import only_writer
+from spanlab.sessions.studies import load_study
+
+from .content import Pseudonyms, codebook, data_files, study_files
+from .zipped import Archive, write_archive
+
+#: archives that were opened, for as long as this program runs
+_opened: dict[Path, TemporaryDirectory[str]] = {}
+
+
+@public
+def archive(
+    study: Annotated[PathLike, typer.Argument(help="the study file", metavar="STUDY")],
+    output: Annotated[PathLike, typer.Option("-o", "--output", help="the archive", metavar="FILE.zip")],
+    *,
+    data: DataOption = "data",
+    real_ids: Annotated[
+        bool,
+        typer.Option("--real-ids", help="everything as it is, with the identifiers of participants: a backup"),
+    ] = False,
+    fields: Annotated[
+        Words, typer.Option("--fields", help="what was asked about people and may be shared, such as age")
+    ] = (),
+    licence: Annotated[str, typer.Option("--licence", help="under which others may use it, such as CC-BY-4.0")] = "",
+) -> Result:
+    """Put a study into one file: data, study file, paradigms, versions and a codebook.
+
+    Participants get other names, drawn at random, and what was asked about them is left out. With --real-ids all is
+    kept as it is: that is a backup, also of a study that is running.
+
+    Examples
+    --------
+    >>> study = spanlab.new("study", "my_study").file
+    >>> spanlab.study_archive(study, "my_study.zip")
+    Traceback (most recent call last):
+    ...
+    spanlab.core.errors.SpanLabError: there are no data of my_study in data
+    """
+    loaded, place = load_study(study), Path(output)
+    folder = Path(data) / loaded.name
+    if not folder.is_dir():
+        raise SpanLabError(f"there are no data of {loaded.name} in {data}")
+    if place.suffix != ".zip":
+        raise SpanLabError(f"is a file that ends in .zip; found {output}", option="output")
+    chosen = [fields] if isinstance(fields, str) else list(fields)
+    if unknown := [name for name in chosen if name not in {field.name for field in loaded.fields}]:
+        raise SpanLabError(f"the study asks nobody about '{unknown[0]}'", option="fields")
+    records = data_files(folder)
+    if not real_ids:
+        records = Pseudonyms(folder, chosen).applied(records)
+    contents = write_archive(
+        place,
+        (file for part in (study_files(loaded), records, [("codebook.csv", codebook())]) for file in part),
+        {
+            "study": loaded.name,
+            "file": Path(study).name,
+            "made": datetime.now(UTC).isoformat(timespec="seconds"),
+            "pseudonymous": not real_ids,
+            "licence": licence,
+            "versions": {"spanlab": __version__, "python": platform.python_version()},
+        },
+    )
+    sessions = sum(name.endswith("/session.json") for name in contents["files"])
+    whose = "identifiers are in it: keep it as safe as the data" if real_ids else "participants have other names in it"
+    return Result([f"{place}: {sessions} sessions of {loaded.name}; {whose}"], files=[place])
+
+
+@public
+def restore(
+    archive: Annotated[PathLike, typer.Argument(help="from spanlab study archive", metavar="FILE.zip")],
+    *,
+    data: DataOption = "data",
+    output: Annotated[
+        PathLike, typer.Option("-o", "--output", help="folder for the study file and its paradigms", metavar="DIR")
+    ] = "",
+) -> Result:
+    """Bring the data of a study back from its archive.
+
+    Nothing is lost: where there are data of the study that the archive does not have, or has otherwise, nothing is
+    written.
+
+    Examples
+    --------
+    >>> spanlab.study_restore("my_study.zip")
+    Traceback (most recent call last):
+    ...
+    spanlab.core.errors.SpanLabError: my_study.zip is no archive of a study: ...
+    """
+    opened = Archive(Path(archive))
+    name = opened.contents["study"]
+    inside, folder = f"data/{name}/", Path(data) / name
+    if output:
+        with whole_folder(Path(output)) as made:
+            opened.unpack("study/", made)
+    if not folder.exists() or not any(folder.iterdir()):
+        with whole_folder(folder) as made:
+            made.chmod(0o700)
+            opened.unpack(inside, made)
+    else:
+        with only_writer(folder):
+            if lost := _lost(opened, inside, folder):
+                raise SpanLabError(
+                    f"{folder} has what {archive} has not, or otherwise: {', '.join(lost[:5])}. Nothing was written;"
+                    " give another --data, or move that folder elsewhere"
+                )
+            for file in opened.below(inside):
+                make_folder((folder / file).parent)
+                write_whole(folder / file, opened.read(inside + file))
+    sessions = sum(file.endswith("/session.json") for file in opened.below(inside))
+    return Result([f"{folder}: {sessions} sessions of {name}"])
+
+
+def _lost(opened: Archive, inside: str, folder: Path) -> list[str]:
+    """The files of a folder that restoring would lose, or shorten."""
+    lost: list[str] = []
+    names = {*opened.below(inside)}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if not path.is_file() or path.name == ".lock":
+            continue
+        kept = opened.read(inside + name) if name in names else b""
+        same = kept.startswith(path.read_bytes()) if path.suffix == ".jsonl" else kept == path.read_bytes()
+        if name not in names or not same:
+            lost.append(name)
+    return lost
+
+
+def unpacked(path: Path) -> Path:
+    """The data of an archive, in a folder that is there for as long as this program runs."""
+    if path not in _opened:
+        opened = Archive(path)
+        _opened[path] = TemporaryDirectory(prefix="spanlab-archive-")
+        opened.unpack("data/", Path(_opened[path].name))
+    return Path(_opened[path].name)

@@ -1,0 +1,124 @@
+"""What an archive of a study holds: the study file with its paradigms, the data, and a codebook. Without identifiers,
+unless they are asked for."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import secrets
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from spanlab.core import as_object
+from spanlab.paradigms.language import read
+from spanlab.paradigms.language.yaml_source import in_library
+from spanlab.sessions.record import COLUMNS
+from spanlab.sessions.studies import Study, people
+
+#: what assistants and participants have typed, or what links said; and tables, which follow from the events
+_LEFT_OUT = ("notes.jsonl", "unfinished.jsonl", "responses.csv", "responses.parquet")
+_RECORDS = (".json", ".jsonl")
+#: an identifier that is shorter, or a number, stands for many other things in a text
+_TELLING = 4
+
+
+def study_files(study: Study) -> Iterator[tuple[str, bytes]]:
+    """The study file, and the files of its own that it names."""
+    place = study.file.parent
+    found = {study.file, *(file for file in (study.display, study.font) if file is not None)}
+    for one in study.paradigms:
+        found |= _own(Path(one.source)) if not in_library(one.source) else set()
+        found |= {place / name for name in one.paradigm.reader.files if (place / name).is_file()}
+    for file in sorted(found):
+        if file.resolve().is_relative_to(place.resolve()):
+            yield f"study/{file.resolve().relative_to(place.resolve()).as_posix()}", file.read_bytes()
+
+
+def _own(file: Path) -> set[Path]:
+    """A paradigm file, and those that it extends."""
+    extended = as_object(read(file).data).get("extends")
+    if not isinstance(extended, str) or in_library(extended):
+        return {file}
+    return {file, *_own(file.parent / extended)}
+
+
+def data_files(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """The data of a study as they are."""
+    for path in sorted(folder.rglob("*")):
+        inside = path.relative_to(folder)
+        passing = any(part.endswith(".part") or part.startswith(".withdrawn-") for part in inside.parts)
+        if path.is_file() and not path.is_symlink() and not passing and path.name != ".lock":
+            yield f"data/{folder.name}/{inside.as_posix()}", path.read_bytes()
+
+
+def codebook() -> bytes:
+    """The columns of the response table, and what they mean."""
+    text = io.StringIO()
+    rows = ([column.name, column.type, column.unit, column.meaning] for column in COLUMNS)
+    csv.writer(text, lineterminator="\n").writerows([["column", "type", "unit", "meaning"], *rows])
+    return text.getvalue().encode()
+
+
+class Pseudonyms:
+    """Other names for the participants of a study and their sessions, drawn at random; nobody keeps which is whose.
+
+    Parameters
+    ----------
+    folder : with the data of the study
+    fields : what was asked about people and may be shared
+    """
+
+    def __init__(self, folder: Path, fields: Collection[str] = ()) -> None:
+        self._fields = fields
+        names = [person.name for person in people(folder) if person.name is not None]
+        numbers = secrets.SystemRandom().sample(range(1, len(names) + 1), len(names))
+        self.names: dict[str, str] = {name: f"s{number:03d}" for name, number in zip(names, numbers, strict=True)}
+        self._sessions: dict[str, str] = {}
+        for name, label in self.names.items():
+            slug = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-").lower()
+            for path in (folder / name).glob("*/[!.]*/session.json"):
+                self._sessions[path.parent.name] = path.parent.name.replace(f"-{slug}-", f"-{label}-", 1)
+        telling = [name for name in self.names if len(name) >= _TELLING and not name.isdigit()]
+        known = sorted(map(re.escape, [*self._sessions, *telling]), key=len, reverse=True)
+        self._known = re.compile(rf"(?<![\w-])(?:{'|'.join(known)})(?![\w-])") if known else None
+
+    def applied(self, files: Iterator[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
+        """The files of a study without what says who took part."""
+        for name, content in files:
+            path = Path(name)
+            listed = len(path.parts) == 3 and path.name == "participants.jsonl"
+            visit = len(path.parts) > 4 and path.parts[2] in self.names
+            if path.name in _LEFT_OUT or not (listed or visit) or any(part.startswith(".") for part in path.parts):
+                continue
+            parts = [self.names.get(part, self._sessions.get(part, part)) for part in path.parts]
+            yield "/".join(parts), self._lines(content) if path.suffix in _RECORDS else content
+
+    def _lines(self, content: bytes) -> bytes:
+        whole = content.decode()
+        try:
+            return (json.dumps(self._renamed(json.loads(whole)), indent=1, ensure_ascii=False) + "\n").encode()
+        except ValueError:
+            lines = [json.loads(line) for line in whole[: whole.rfind("\n") + 1].splitlines()]
+        return "".join(json.dumps(self._renamed(line), separators=(",", ":")) + "\n" for line in lines).encode()
+
+    def _renamed(self, value: Any, key: str = "") -> Any:
+        if isinstance(value, dict):
+            mapping = cast("Mapping[str, Any]", value)
+            if key == "fields":
+                return {name: part for name, part in mapping.items() if name in self._fields}
+            return {name: self._renamed(part, name) for name, part in mapping.items() if name not in ("link", "code")}
+        if isinstance(value, list):
+            return [self._renamed(part) for part in cast("list[Any]", value)]
+        if not isinstance(value, str):
+            return value
+        if key == "participant":
+            return self.names.get(value, value)
+        if key == "why" and "identifier" in value:
+            return "by the identifier"
+        return value if self._known is None else self._known.sub(self._label, value)
+
+    def _label(self, match: re.Match[str]) -> str:
+        return self._sessions.get(match[0]) or self.names[match[0]]

@@ -1,0 +1,187 @@
+"""An archive of a study: the same report elsewhere, no word of who took part, and nothing lost on the way back."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import stat
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import study_files
+from study_files import STUDY, files, study_in
+
+import spanlab
+from spanlab.core import SpanLabError
+from spanlab.extensions.archive.zipped import CONTENTS, Archive
+
+NAMES = ("unmistakable-1", "7", "vsr")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study that three people have taken, two of them with names that stand for much else."""
+    folder = tmp_path_factory.mktemp("lab")
+    study = study_in(folder, STUDY)
+    for name in NAMES:
+        study_files.take(study, folder / "data", name)
+    return folder
+
+
+@pytest.fixture
+def here(place: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(place, tmp_path / "lab"))
+
+
+def archived(folder: Path, **options: object) -> Path:
+    file = folder / "pair.zip"
+    spanlab.study_archive(folder / "study.yaml", file, data=folder / "data", **options)
+    return file
+
+
+def report(data: Path, output: Path) -> dict[str, pd.DataFrame]:
+    """The tables of a report, people apart."""
+    spanlab.compare(data, output)
+    tables = {file.name: pd.read_csv(file) for file in sorted((output / "tables").iterdir())}
+    return {name: table for name, table in tables.items() if name not in ("codebook.csv", "scores_by_person.csv")}
+
+
+def test_the_report_elsewhere_is_the_same(here: Path, tmp_path: Path) -> None:
+    file = archived(here, licence="CC0")
+    mine, theirs = report(here / "data" / "pair", tmp_path / "mine"), report(file, tmp_path / "theirs")
+    assert mine.keys() == theirs.keys()
+    for name, table in mine.items():
+        pair = [one.drop(columns="participant", errors="ignore") for one in (table, theirs[name])]
+        mine_, theirs_ = (one.sort_values([*one.columns], ignore_index=True) for one in pair)
+        pd.testing.assert_frame_equal(mine_, theirs_, rtol=1e-9)
+    with zipfile.ZipFile(file) as opened:
+        contents = json.loads(opened.read(CONTENTS))
+        assert {"study/study.yaml", "codebook.csv"} <= {*opened.namelist()}
+    assert (contents["licence"], contents["pseudonymous"], contents["study"]) == ("CC0", True, "pair")
+    assert contents["versions"]["spanlab"] == spanlab.__version__
+
+
+def test_nothing_in_it_says_who_took_part(here: Path) -> None:
+    opened = Archive(archived(here))
+    for name in opened.files:
+        text = f"{name}\n{opened.read(name).decode()}"
+        assert "unmistakable" not in text
+        for part in re.findall(r'"participant": ?"([^"]*)"', text):
+            assert re.fullmatch(r"s00[123]", part), name
+        assert not re.search(r'"(age|sex|hours)": ?("|[0-9])', text) or name.startswith("study/")
+    assert {name.split("/")[2] for name in opened.files if name.count("/") > 2} == {"s001", "s002", "s003"}
+    spanlab_fields = Archive(archived(here, fields="age"))
+    heads = [json.loads(spanlab_fields.read(name)) for name in spanlab_fields.files if name.endswith("battery.json")]
+    assert [head["fields"] for head in heads] == [{"age": 23}] * 3
+
+
+def test_a_backup_comes_back_as_it_was(here: Path, tmp_path: Path) -> None:
+    file, data = archived(here, real_ids=True), tmp_path / "elsewhere"
+    spanlab.study_restore(file, data=data, output=tmp_path / "study")
+    before = {name: content for name, content in files(here / "data").items() if not name.endswith(".lock")}
+    assert files(data) == before
+    assert stat.S_IMODE((data / "pair").stat().st_mode) == 0o700
+    study = spanlab.sessions.studies.load_study(tmp_path / "study" / "study.yaml")
+    study_files.take(study, data, "p09")
+    with pytest.raises(SpanLabError, match="p09/session-1/battery"):
+        spanlab.study_restore(file, data=data)
+    assert (data / "pair" / "p09").exists()
+
+
+@pytest.mark.parametrize("changes", ["more", "longer", "other", "none", "shorter"])
+def test_restoring_loses_nothing(here: Path, changes: str) -> None:
+    file, folder = archived(here, real_ids=True), here / "data" / "pair"
+    events = next(folder.glob("7/*/*/events.jsonl"))
+    whole = events.read_bytes()
+    if changes == "more":
+        (folder / "further.txt").write_text("x")
+    elif changes == "longer":
+        events.write_bytes(whole + b'{"event":"resumed"}\n')
+    elif changes == "other":
+        events.with_name("session.json").write_text("{}")
+    elif changes == "shorter":
+        events.write_bytes(whole[: len(whole) // 2])
+        shutil.rmtree(folder / "vsr")
+    before = files(folder)
+    if changes in ("none", "shorter"):
+        spanlab.study_restore(file, data=here / "data")
+        assert events.read_bytes() == whole
+        assert (folder / "vsr").is_dir()
+        return
+    with pytest.raises(SpanLabError, match="Nothing was written"):
+        spanlab.study_restore(file, data=here / "data")
+    assert {name for name in files(folder) if not name.endswith(".lock")} == {
+        name for name in before if not name.endswith(".lock")
+    }
+
+
+def climbing(made: zipfile.ZipFile) -> None:
+    made.writestr("data/pair/../../../outside", "x")
+
+
+def absolute(made: zipfile.ZipFile) -> None:
+    made.writestr("/outside", "x")
+
+
+def drive(made: zipfile.ZipFile) -> None:
+    made.writestr("C:\\outside", "x")
+
+
+def link(made: zipfile.ZipFile) -> None:
+    info = zipfile.ZipInfo("data/pair/link")
+    info.external_attr = (stat.S_IFLNK | 0o777) << 16
+    made.writestr(info, "/etc/passwd")
+
+
+def bomb(made: zipfile.ZipFile) -> None:
+    made.writestr("data/pair/zeros", bytes(40_000_000))
+
+
+def unlisted(made: zipfile.ZipFile) -> None:
+    made.writestr("data/pair/further", "x")
+
+
+def twice(made: zipfile.ZipFile) -> None:
+    with pytest.warns(UserWarning, match="Duplicate"):
+        made.writestr("codebook.csv", "x")
+
+
+@pytest.mark.parametrize("attack", [climbing, absolute, drive, link, bomb, unlisted, twice])
+def test_hostile_archives_are_refused_before_anything_is_written(
+    here: Path, tmp_path: Path, attack: Callable[[zipfile.ZipFile], None]
+) -> None:
+    file = archived(here)
+    with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as made:
+        attack(made)
+    before = {name for name in files(tmp_path) if "elsewhere" in name or "outside" in name}
+    with pytest.raises(SpanLabError):
+        spanlab.study_restore(file, data=tmp_path / "elsewhere")
+    with pytest.raises(SpanLabError):
+        spanlab.compare(file, tmp_path / "report")
+    assert {name for name in files(tmp_path) if "elsewhere" in name or "outside" in name} == before
+
+
+@pytest.mark.parametrize(
+    "list_", ["[]", '{"format": 2}', '{"format": 1, "study": "x", "files": {"a": 1}}', "[" * 100_000]
+)
+def test_lists_that_are_none(tmp_path: Path, list_: str) -> None:
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as made:
+        made.writestr(CONTENTS, list_)
+    with pytest.raises(SpanLabError, match="no archive of a study"):
+        Archive(tmp_path / "x.zip")
+    (tmp_path / "y.zip").write_bytes(b"PK")
+    with pytest.raises(SpanLabError, match="no archive of a study"):
+        Archive(tmp_path / "y.zip")
+
+
+def test_a_changed_file_is_noticed(here: Path) -> None:
+    file, changed = archived(here), here / "changed.zip"
+    with zipfile.ZipFile(file) as before, zipfile.ZipFile(changed, "w") as after:
+        for name in before.namelist():
+            after.writestr(name, before.read(name) + (b"x" if name == "codebook.csv" else b""))
+    with pytest.raises(SpanLabError, match=r"damaged: codebook\.csv"):
+        Archive(changed).read("codebook.csv")

@@ -1,0 +1,123 @@
+"""The file of an archive: which files are in it, each with its size and hash. What comes from elsewhere is checked
+before anything is written."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import stat
+import zipfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from spanlab.core import STRICT_JSON, SpanLabError, as_object
+from spanlab.core.atomic_files import aside
+
+#: the list of what is in an archive
+CONTENTS = "archive.json"
+FORMAT = 1
+#: names of files in an archive: no way out of the folder, nothing that a system reads otherwise
+_NAME = re.compile(r"(?!.*(^|/)\.{1,2}(/|$))[^/\\:\x00-\x1f][^\\:\x00-\x1f]{0,400}")
+#: text is packed to a fiftieth at most; a file that grows more was made to grow
+_MOST_GROWTH, _ALWAYS = 200, 1_000_000
+_MOST_FILES, _MOST_BYTES = 1_000_000, 50_000_000_000
+
+
+def write_archive(path: Path, files: Iterable[tuple[str, bytes]], about: Mapping[str, Any]) -> dict[str, Any]:
+    """Write an archive, whole or not at all, and return what its list says.
+
+    Parameters
+    ----------
+    files : names in the archive, and contents
+    about : what its list says besides
+    """
+    listed: dict[str, list[Any]] = {}
+    with aside(path) as hidden:
+        with zipfile.ZipFile(hidden / path.name, "w", zipfile.ZIP_DEFLATED) as made:
+            for name, content in files:
+                listed[name] = [len(content), hashlib.sha256(content).hexdigest()]
+                made.writestr(name, content)
+            contents = {"format": FORMAT, **about, "files": listed}
+            made.writestr(CONTENTS, json.dumps(contents, indent=1, ensure_ascii=False))
+        (hidden / path.name).replace(path)
+    return contents
+
+
+class Archive:
+    """An archive that somebody has given us.
+
+    Raises
+    ------
+    SpanLabError
+        when it is none, or not what its list says.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self._file = zipfile.ZipFile(path)
+            infos = self._file.infolist()
+        except (OSError, zipfile.BadZipFile) as error:
+            raise SpanLabError(f"{path} is no archive of a study: {error}") from None
+        self._infos = {info.filename: info for info in infos}
+        if len(self._infos) < len(infos) or len(infos) > _MOST_FILES:
+            raise SpanLabError(f"{path} has a file twice, or more than {_MOST_FILES:,}: it is no archive of a study")
+        for info in infos:
+            self._check(info)
+        if sum(info.file_size for info in infos) > _MOST_BYTES:
+            raise SpanLabError(f"{path} would take more than {_MOST_BYTES / 1e9:.0f} GB")
+        self.contents = self._contents()
+        self.files: dict[str, list[Any]] = self.contents["files"]
+        if self._infos.keys() ^ {*self.files, CONTENTS}:
+            other = sorted(self._infos.keys() ^ {*self.files, CONTENTS})[0]
+            raise SpanLabError(f"{path} is damaged: {other} is in the list or in the file, and not in both")
+
+    def _check(self, info: zipfile.ZipInfo) -> None:
+        name, mode = info.filename, info.external_attr >> 16
+        if not _NAME.fullmatch(name) or (stat.S_IFMT(mode) not in (0, stat.S_IFREG)):
+            raise SpanLabError(f"{self.path}: {name!r} is no ordinary file inside the archive, so nothing is unpacked")
+        if info.file_size > max(_ALWAYS, _MOST_GROWTH * info.compress_size):
+            raise SpanLabError(f"{self.path}: {name} would grow to {info.file_size:,} bytes, so nothing is unpacked")
+
+    def _contents(self) -> dict[str, Any]:
+        try:
+            contents = as_object(json.loads(self._bytes(CONTENTS), **STRICT_JSON))
+        except (KeyError, ValueError, RecursionError):
+            contents = {}
+        listed = as_object(contents.get("files"))
+        entries = all(isinstance(one, list) and [*map(type, one)] == [int, str] for one in listed.values())
+        if contents.get("format") != FORMAT or not isinstance(contents.get("study"), str) or not entries:
+            raise SpanLabError(f"{self.path} is no archive of a study that this version of spanlab can read")
+        return contents
+
+    def _bytes(self, name: str) -> bytes:
+        try:
+            with self._file.open(name) as file:
+                return file.read()
+        except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+            raise SpanLabError(f"{self.path}: {name} cannot be read: {error}") from None
+
+    def read(self, name: str) -> bytes:
+        """The content of a file.
+
+        Raises
+        ------
+        SpanLabError
+            when it is not what the list says.
+        """
+        content = self._bytes(name)
+        if self.files[name] != [len(content), hashlib.sha256(content).hexdigest()]:
+            raise SpanLabError(f"{self.path} is damaged: {name} is not what its list says; take another copy")
+        return content
+
+    def below(self, folder: str) -> list[str]:
+        """The names of the files in a folder of the archive, relative to it."""
+        return [name.removeprefix(folder) for name in self.files if name.startswith(folder)]
+
+    def unpack(self, folder: str, place: Path) -> None:
+        """Write the files of a folder of the archive."""
+        for name in self.below(folder):
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            (place / name).write_bytes(self.read(folder + name))

@@ -1,0 +1,84 @@
+"""Commands under faults: nothing recorded is lost, nothing half is believed, and the next command works or says what to
+do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from faults import CASES, FAULTS, disturbed
+from session_tools import command
+
+from spanlab.core.atomic_files import TakenError, whole_file, whole_folder
+from spanlab.core.errors import SpanLabError
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and limits of Unix")
+
+#: what each fault needs of the system
+_NEEDS = {"readonly": hasattr(os, "geteuid") and os.geteuid() == 0, "clock": shutil.which("faketime") is not None}
+_POSSIBLE = [fault for fault in FAULTS if _NEEDS.get(fault, True)]
+
+
+@pytest.mark.parametrize("fault", ["kill", "term", "full"])
+def test_an_export_under_a_fault(fault: str) -> None:
+    assert not disturbed("conversations", [fault], 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_every_command_under_every_fault(name: str) -> None:
+    assert not disturbed(name, _POSSIBLE, 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_two_hundred_kills(name: str) -> None:
+    assert not disturbed(name, ["kill"], 200 // len(CASES) + 1, seed=2)
+
+
+def test_a_command_that_is_ended_says_so(tmp_path: Path) -> None:
+    """Before a session begins, too: while its trials are planned."""
+    arguments = ("replay", "vsr", "--agent", "chance", "--trials", "200000")
+    program = subprocess.Popen(command(*arguments), cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    with pytest.raises(subprocess.TimeoutExpired):
+        program.wait(4)
+    program.send_signal(signal.SIGTERM)
+    assert program.communicate(timeout=60)[1].decode().startswith("spanlab: interrupted")
+    assert program.returncode == 130
+
+
+@pytest.mark.parametrize("folder", [True, False])
+def test_two_who_write_the_same_do_not_mix(tmp_path: Path, folder: bool) -> None:
+    place = tmp_path / "out"
+
+    def write(letter: str) -> str:
+        try:
+            if folder:
+                with whole_folder(place) as made:
+                    for number in range(40):
+                        (made / str(number)).write_text(letter)
+            else:
+                with whole_file(place) as file:
+                    file.writelines(letter for _ in range(10_000))
+        except SpanLabError as error:
+            return str(error)
+        return letter
+
+    with ThreadPoolExecutor(8) as pool:
+        told = [*pool.map(write, "abcdefgh")]
+    files = [*place.iterdir()] if folder else [place]
+    assert len(files) == (40 if folder else 1)
+    assert len({sign for file in files for sign in file.read_text()}) == 1
+    assert {file.read_text()[0] for file in files} <= {*told}
+    assert not [*tmp_path.glob(".*")]
+
+
+def test_what_is_being_made_is_refused_to_others(tmp_path: Path) -> None:
+    with whole_folder(tmp_path / "out") as made, pytest.raises(TakenError), whole_folder(tmp_path / "out"):
+        (made / "x").touch()
