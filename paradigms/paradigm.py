@@ -31,6 +31,7 @@ from .language.schema import (
     RandomFactor,
     SessionDesign,
     Source,
+    written,
 )
 from .language.timeline import Node, read_timeline
 from .language.yaml_source import Document, YamlPath, levels_of, locate, resolve, titled
@@ -364,7 +365,7 @@ def build_paradigm(document: Document) -> Paradigm:
         _check_designs(reader, head, raw_factors, asking)
         recorded = timeline.steps() if timeline is not None else ()
         known = list(dict.fromkeys([*head.factors, *(name for step in recorded for name in step.recorded)]))
-        _check_conditions(reader, head, known)
+        _check_conditions(reader, head, known, asking)
         _check_questionnaire(reader, head, asking)
     if isinstance(head, Head) and head.translations:
         for path, message in mistranslated(document, head.translations, head.instructions):
@@ -484,9 +485,9 @@ def _check_designs(reader: Reader, head: Any, factors: Mapping[str, Any], asking
                     )
 
 
-def _check_conditions(reader: Reader, head: Any, known: Sequence[str]) -> None:
+def _check_conditions(reader: Reader, head: Any, known: Sequence[str], asking: Sequence[str]) -> None:
     """Check that conditions and effects are of something that trials have; ``known`` are factors and
-    recorded values."""
+    recorded values, ``asking`` the phases with scored questions."""
 
     def check(path: YamlPath, name: str) -> None:
         if name not in known:
@@ -502,8 +503,11 @@ def _check_conditions(reader: Reader, head: Any, known: Sequence[str]) -> None:
         check((*path, "of"), effect.of)
         if effect.along is not None:
             check((*path, "along"), effect.along)
+        if effect.phase is not None and effect.phase not in asking:
+            hint = nearest(effect.phase, asking) or f"; these are: {listed(asking)}"
+            reader.report((*path, "phase"), f"no question of the phase '{effect.phase}' is scored{hint}")
         factor = head.factors.get(effect.of)
-        levels = [] if factor is None else [str(level) for level in Factor.read(factor).levels]
+        levels = [] if factor is None else [written(level) for level in Factor.read(factor).levels]
         for level in dict.fromkeys(part for pair in effect.contrast.items() for part in pair):
             if levels and level not in levels:
                 reader.report((*path, "contrast"), f"'{level}' is not a level of '{effect.of}' ({listed(levels)})")

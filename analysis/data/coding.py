@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,11 +27,14 @@ PLAIN = (
     "block",
     "group",
     "confidence",
+    "phase",
 )
 #: Those of them that a paradigm may vary as a factor.
 _FACTORS = ("list_length", "set_size", "retention_steps")
 #: the rows of a table of conditions: what they stand for is in recorded values
 _ROWS = "factor_table_row"
+#: most levels of a recorded value that is a condition though no file says so
+_MOST_RECORDED = 8
 #: How truth values are said as levels.
 YES_OR_NO = {True: "yes", False: "no"}
 #: What people and spreadsheets write for yes and for no.
@@ -59,6 +62,7 @@ class DeclaredEffect:
     of, along : columns: what is compared, and a condition for each level of which it is shown
     pairs : levels of ``of`` in words: the first minus the second of each
     value : ``correct``, ``rt_ms``, ``rt_median`` or ``d_prime``
+    phase : of the questions that it is about; empty for all
     """
 
     name: str
@@ -67,6 +71,19 @@ class DeclaredEffect:
     along: str
     value: str
     caption: str
+    phase: str = ""
+
+    @property
+    def compared(self) -> str:
+        """What is compared, in words."""
+        measured = {"correct": "right answers", "d_prime": "d′", "rt_ms": "mean times", "rt_median": "median times"}
+        pairs = " and ".join(f"{one} minus {other}" for one, other in self.pairs)
+        along = f", for each level of {plain_name(self.along)}" if self.along else ""
+        return f"{plain_name(self.of)} {pairs} in {measured[self.value]}{along}"
+
+    def concerned(self, items: pd.DataFrame) -> np.ndarray:
+        """Mark the rows that it is about: of its phase, or else as :func:`asked_last` says."""
+        return items["phase"].eq(self.phase).to_numpy(bool) if self.phase else asked_last(items, (self.of, self.along))
 
 
 @dataclass(frozen=True)
@@ -79,11 +96,13 @@ class Declared:
         where it names none
     levels : of every factor, by column, in the order of the file
     effects : by name
+    stand_ins : by the column of a factor that only a draw uses, that of the recorded value it stands for
     """
 
     conditions: tuple[str, ...] = ()
     levels: Mapping[str, tuple[Any, ...]] = field(default_factory=dict[str, tuple[Any, ...]])
     effects: Mapping[str, DeclaredEffect] = field(default_factory=dict[str, DeclaredEffect])
+    stand_ins: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @classmethod
     def read(cls, content: object) -> Declared:
@@ -99,15 +118,17 @@ class Declared:
             name: DeclaredEffect(
                 name=name,
                 of=column(entry["of"]),
-                pairs=tuple((str(one), str(other)) for one, other in entry["contrast"].items()),
+                pairs=tuple((_level(one), _level(other)) for one, other in entry["contrast"].items()),
                 along=column(entry["along"]) if entry.get("along") else "",
                 value=entry.get("value", "correct"),
                 caption=entry.get("caption") or "",
+                phase=entry.get("phase") or "",
             )
             for name, entry in (data.get("effects") or {}).items()
         }
         named = tuple(map(column, data.get("conditions") or ()))
-        return cls(named, {columns[name]: levels for name, levels in factors.items()}, effects)
+        stand_ins = {columns[name]: column(value) for name, value in _stand_ins(data, factors)}
+        return cls(named, {columns[name]: levels for name, levels in factors.items()}, effects, stand_ins)
 
     def ordered(self, column: str, words: Iterable[str]) -> list[str]:
         """Levels in words, in the order of the file; in a natural one where it has none."""
@@ -115,9 +136,37 @@ class Declared:
         return sorted(words, key=lambda word: (places.get(word, len(places)), natural(word)))
 
 
+def asked_last(items: pd.DataFrame, columns: Iterable[str] = ()) -> np.ndarray:
+    """Mark the questions of the last phase of trials that have scored questions in several, such as
+    the probe after a cue that is answered, too; all where columns that matter tell phases apart, or
+    have values in others alone."""
+    if not {"phase", "ask"} <= {*items.columns} or items["phase"].nunique() < 2 or "phase" in columns:
+        return np.ones(len(items), bool)
+    last = items["phase"].eq(items["phase"].iloc[int(items["ask"].astype(float).argmax())]).to_numpy(bool)
+    elsewhere = any(name in items.columns and items[name][last].isna().all() for name in columns)
+    return np.ones(len(items), bool) if elsewhere else last
+
+
 def _levels(factor: Any) -> tuple[Any, ...]:
     """The levels of a factor as the file has it: a list, at random, or with weights."""
     return tuple(factor.get("random", factor) if isinstance(factor, Mapping) else factor)
+
+
+def _stand_ins(data: Mapping[str, Any], factors: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Factors that nothing but one draw uses, each with the name under which this draw is recorded:
+    ``slot`` in ``trial_type: =['AX', 'AX', 'BX'][slot]``."""
+    draws = data.get("draw") or {}
+    shown = json.dumps([data.get(key) for key in ("timeline", "set_size", "list_length", "instructions", "network")])
+    for factor in factors:
+        users = [name for name, draw in draws.items() if re.search(rf"\b{factor}\b", json.dumps(draw))]
+        if len(users) == 1 and not re.search(rf"\b{factor}\b", shown):
+            recorded = re.search(rf'"(\w+)": "=\s*{users[0]}\s*"', shown)
+            yield from [(factor, recorded[1])] if recorded else []
+
+
+def _level(word: Any) -> str:
+    """A level of a contrast as tables say it; the keys of a file are text."""
+    return _said({"true": True, "false": False}.get(word, word))
 
 
 def _said(level: Any) -> str:
@@ -156,21 +205,32 @@ def columns_there(items: pd.DataFrame) -> list[str]:
     return list(dict.fromkeys(map(plain_name, names)))
 
 
-def varied(items: pd.DataFrame) -> list[str]:
-    """The columns of conditions that a paradigm varies as factors, each of several levels; of
-    columns with the same information, only the first.
+def varied(items: pd.DataFrame, stand_ins: Mapping[str, str]) -> list[str]:
+    """The columns of conditions that a paradigm varies as factors, and what it records with few
+    values, each of several levels; of columns with the same information, only the first.
 
-    Numbers come first, since these make curves.
+    Factors come first, and of these numbers, since they make curves.
+
+    Parameters
+    ----------
+    stand_ins : recorded values in place of the factors that stand for them
     """
-    names = [name for name in _FACTORS if name in items.columns] + sorted(
-        one for one in items.columns if one.startswith("factor_") and one != _ROWS
+    factors = [name for name in _FACTORS if name in items.columns] + sorted(
+        stand_ins.get(one, one) for one in items.columns if one.startswith("factor_") and one != _ROWS
     )
-    several = [name for name in names if decoded(items[name]).nunique() > 1]
+    several = [name for name in factors if name in items.columns and decoded(items[name]).nunique() > 1]
+    several += [
+        one
+        for one in sorted(set(items.columns) - set(several))
+        if one.startswith("record_") and 1 < decoded(items[one]).nunique() <= _MOST_RECORDED
+    ]
     kept: list[str] = []
     for name in several:
-        if not any(alike(items, name, other) for other in kept):
+        if not any(
+            alike(items, name, other) for other in [*kept, *(["correct_answer"] if name not in factors else [])]
+        ):
             kept.append(name)
-    return sorted(kept, key=lambda name: not is_numeric(items[name]))
+    return sorted(kept, key=lambda name: (name not in factors, not is_numeric(items[name])))
 
 
 def alike(items: pd.DataFrame, one: str, other: str) -> bool:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -19,7 +19,7 @@ import pandas as pd
 from ...core.agent_kinds import PARTICIPANT
 from ...core.errors import SpanLabError
 from ...core.json_values import grouped
-from .coding import Declared, absent, as_text, booleans, coded, decoded, groups, varied
+from .coding import Declared, absent, as_text, asked_last, booleans, coded, decoded, groups, varied
 from .ratings import score_halves, with_confidence
 
 _TEXT = (
@@ -120,9 +120,28 @@ class Scored:
         """The columns of conditions of the only paradigm here: those that its file names, or else
         the factors that it varies; and, after the first, the phase, where questions of several count."""
         named = [name for name in self.of_file.conditions if name in self.items.columns]
-        columns = [name for name in named if decoded(self.items[name]).nunique() > 1] or varied(self.items)
-        phases = ["phase"] if "phase" in self.items.columns and self.items["phase"].nunique() > 1 else []
+        columns = [name for name in named if decoded(self.items[name]).nunique() > 1] or varied(
+            self.items, self.of_file.stand_ins
+        )
+        phases = ["phase"] if self._phases > 1 else []
         return [*columns[:1], *phases, *columns[1:]]
+
+    @functools.cached_property
+    def main(self) -> Scored:
+        """The answers with which a page begins (:func:`.coding.asked_last`)."""
+        return self.about(())
+
+    def about(self, columns: Iterable[str]) -> Scored:
+        """The answers that an effect with these columns is about (:func:`.coding.asked_last`)."""
+        if self._phases < 2:
+            return self
+        kept = asked_last(self.items, (*columns,))
+        return self if kept.all() else replace(self, items=self.items[kept].reset_index(drop=True))
+
+    @functools.cached_property
+    def _phases(self) -> int:
+        """In how many phases questions are asked."""
+        return self.items["phase"].nunique() if "phase" in self.items.columns else 1
 
     @functools.cached_property
     def known(self) -> dict[Any, Any]:

@@ -1,7 +1,7 @@
 from .capacity import cowan_k as cowan_k
 from .capacity import pashler_k as pashler_k
-from .conditions import in_words as in_words
 from .conditions import question_of as question_of
+from .conditions import written as written
 from .confidence import ROC_METHOD as ROC_METHOD
 from .groups import GROUP as GROUP
 from .groups import GROUP_METHOD as GROUP_METHOD

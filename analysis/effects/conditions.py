@@ -12,7 +12,7 @@ import pandas as pd
 
 from ...core.errors import SpanLabError
 from ...core.registry import nearest
-from ..data.coding import YES_OR_NO, alike, column_named, decoded, groups, is_numeric, plain_name
+from ..data.coding import YES_OR_NO, DeclaredEffect, alike, column_named, decoded, groups, is_numeric, plain_name
 from ..data.scoring import WHO, Scored, plural
 from ..stats.signal_detection import SIDES, signal_of
 from .curves import Averages
@@ -140,20 +140,21 @@ class _Compared:
 
     Parameters
     ----------
-    column, levels : what is compared
+    declared, levels : what is compared
     together : what all these levels are called, where they are signal and noise of one measure; else empty
     rows : what follows
     """
 
-    column: str
+    declared: DeclaredEffect
     levels: tuple[str, ...]
     together: str
     rows: Callable[[Scored], Scored] | None = None
 
     def __call__(self, scored: Scored) -> Scored:
-        items = scored.items[in_words(scored.items[self.column]).isin(self.levels).to_numpy(bool)]
-        if self.together:
-            items = items.assign(**{self.column: self.together})
+        words, column = written(scored.items[self.declared.of]), self.declared.of
+        kept = words.isin(self.levels).to_numpy(bool) & self.declared.concerned(scored.items)
+        items = scored.items[kept]
+        items = items.assign(**{column: self.together}) if self.together else items
         compared = replace(scored, items=items.reset_index(drop=True))
         return compared if self.rows is None else self.rows(compared)
 
@@ -176,23 +177,29 @@ def effect_of_file(part: Scored, paradigm: str, name: str) -> Effect:
     at_once = declared.value == "d_prime"
     if lost := [column for column in (declared.of, declared.along) if column and column not in part.items.columns]:
         raise SpanLabError(f"no effect {name}: these data of {paradigm} have no {plain_name(lost[0])}")
-    compared = _Compared(declared.of, levels, called if at_once else "")
+    compared = _Compared(declared, levels, called if at_once else "")
     rows = compared(part)
     columns = (declared.along or declared.of, "") if at_once else (declared.of, declared.along)
     signal = ""
     if at_once:
-        signals = part.items[in_words(part.items[declared.of]).eq(declared.pairs[0][0]).to_numpy(bool)]
+        signals = part.items[written(part.items[declared.of]).eq(declared.pairs[0][0]).to_numpy(bool)]
         signal = str(next(iter(decoded(signals["correct_answer"]).dropna()), ""))
     effect = conditions_effect(rows, paradigm, *columns, declared.value, signal=signal)
     meant = f"Signal: {declared.pairs[0][0]}; noise: {declared.pairs[0][1]}." if at_once else ""
+    numeric = is_numeric(part.items[declared.of])
     differences = tuple(
-        (called if len(declared.pairs) == 1 else f"{one} minus {other}", one, other) for one, other in declared.pairs
+        (
+            called if len(declared.pairs) == 1 else f"{one} minus {other}",
+            *map(_number if numeric else str, (one, other)),
+        )
+        for one, other in declared.pairs
     )
     return replace(
         effect,
         name=name,
         title=called,
-        order=effect.order if at_once else levels,
+        order=effect.order if at_once else tuple(map(_number, levels) if numeric else levels),
+        needs=(*effect.needs, *(["phase"] if declared.phase else [])),
         differences=() if at_once else differences,
         alone=at_once,
         prepare=replace(compared, rows=effect.prepare),
@@ -200,24 +207,26 @@ def effect_of_file(part: Scored, paradigm: str, name: str) -> Effect:
     )
 
 
-def unnamed_conditions(part: Scored, effects: Sequence[Effect], value: Value) -> tuple[str, str] | None:
-    """Columns of a figure for factors that no effect shows (along, by); None where all are shown,
-    where none varies, and of N-back blocks.
+def unnamed_conditions(part: Scored, effects: Sequence[Effect], value: Value) -> list[tuple[str, str]]:
+    """Columns of figures for conditions that no effect shows, two by two (along, by); none where all
+    are shown, where none varies, and of N-back blocks. Times have one figure.
 
     Parameters
     ----------
     effects : that are shown, of whatever value
     """
     if part.blocks or (value != "correct" and not len(timed_questions(part))):
-        return None
+        return []
     names = [name for name in part.conditions if 1 < decoded(part.items[name]).nunique() <= MOST_PANELS]
     same = [one for one in effects if one.value == value and one.name != NAME]
     left = [name for name in names if not any(_shows(one, part, name) for one in same)]
     if not left:
-        return None
+        return []
     numeric = [name for name in [*left, *names] if is_numeric(part.items[name]) and not part.of_file.conditions]
     along = (numeric or left)[0]
-    return along, next((name for name in [*left, *(names if value != "correct" else [])] if name != along), "")
+    by = next((name for name in [*left, *(names if value != "correct" else [])] if name != along), "")
+    further = [name for name in left if name not in (along, by)] if value == "correct" else []
+    return [(along, by), *((further[n], "".join(further[n + 1 : n + 2])) for n in range(0, len(further), 2))]
 
 
 def _shows(effect: Effect, part: Scored, name: str) -> bool:
@@ -240,6 +249,21 @@ def in_words(column: pd.Series) -> pd.Series:
     said = [YES_OR_NO[bool(value)] if isinstance(value, bool | np.bool_) else str(value) for value in plain]
     words = [None if value is None or value != value else word for value, word in zip(plain, said, strict=True)]
     return pd.Series(pd.array(words, dtype="str"), index=column.index)
+
+
+def _number(level: str) -> float | int:
+    """A level of numbers, as tables have it."""
+    return int(level) if level.lstrip("-").isdigit() else float(level)
+
+
+def written(column: pd.Series) -> pd.Series:
+    """Levels as the contrasts of a file write them: numbers in words, too."""
+    words = in_words(column)
+    if not is_numeric(column):
+        return words
+    return pd.Series(
+        pd.array([None if one != one else f"{one:.15g}" for one in words.to_numpy(float)], dtype="str"), words.index
+    )
 
 
 def _in_order(part: Scored, column: str) -> list[str]:

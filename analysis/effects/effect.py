@@ -26,7 +26,7 @@ from .curves import Averages, Estimator, Evidence, Guessing, published_curve
 from .sensitivity import RATES, Sensitivity
 
 #: Names of conditions in the order in which figures show them.
-Order = tuple[str, ...]
+Order = tuple[Any, ...]
 
 
 _SHARE_OF_RIGHT_ANSWERS = Averages()
@@ -73,7 +73,7 @@ class Effect:
     estimator: Estimator = _SHARE_OF_RIGHT_ANSWERS
     measure: str = "correct"
     order: Order = ()
-    differences: tuple[tuple[str, str, str], ...] = ()
+    differences: tuple[tuple[str, Any, Any], ...] = ()
     panel_order: Order = ()
     panel_labels: tuple[str, ...] = ()
     human: bool = True
@@ -264,6 +264,7 @@ class Effect:
 
     def _prepared(self, scored: Scored) -> Scored:
         """Make what :meth:`prepared` returns."""
+        scored = scored.about((*self.by, *self.needs))
         items = scored.items
         plain = {
             name: decoded(items[name])

@@ -106,8 +106,8 @@ _OURS = (
         human=False,
         method=(
             "What the first answer of each trial was: the first item of the list, one of its last four (which do not"
-            " include the first), another item, or a cell that was not in the list. Trials without any answer are left"
-            " out."
+            " include the first), another item, or something that was not in the list. Trials without any answer are"
+            " left out."
         ),
         alone=True,
     ),
@@ -377,7 +377,7 @@ _OURS = (
         human=False,
         method=(
             "From hit rate H (changes seen) and false-alarm rate F: Pashler's K = N (H − F) / (1 − F), for probes that"
-            " show the whole display again, as in change detection here; Cowan's K = N (H − F), for probes of a single"
+            " show the whole display again; Cowan's K = N (H − F), for probes of a single"
             " item, is shown beside it."
         ),
         alone=True,

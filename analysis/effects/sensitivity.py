@@ -92,6 +92,9 @@ class Sensitivity:
             return Scored(
                 scored.items.iloc[:0].assign(signal=False, signal_response=0.0), scored.intrusions, scored.notes
             )  # one word for the answers of two tasks
+        there = {str(word) for word in truth.dropna().unique()}
+        if there - {word for pair in pairs for word in pair}:  # half of a pair belongs to a word that is not known
+            pairs = tuple(pair for pair in pairs if there.issuperset(pair))
         return self.of_words(scored, {one for one, _ in pairs}, {other for _, other in pairs}, truth)
 
     def meaning(self, scored: Scored) -> str:

@@ -124,7 +124,7 @@ def detections(scored: Scored) -> Scored:
     """Questions whether something changed; ``changed`` says whether it had."""
     items = scored.items
     truth = decoded(items["correct_answer"])
-    asked = truth.isin(["same", "different"])
+    asked = truth.isin(["same", "different"]) & (truth.eq("different").any() or truth.dropna().eq("same").all())
     return _with(scored, items[asked].assign(changed=(truth[asked] == "different").to_numpy()))
 
 

@@ -66,13 +66,12 @@ def unnamed(data: Data, paradigm: str, effects: Sequence[Effect]) -> list[Wish]:
     timed = len(timed_questions(part)) > 0
     own = [name for name, one in part.of_file.effects.items() if timed or not one.value.startswith("rt_")]
     shown = [*effects, *(effect_of_file(part, paradigm, name) for name in own)]
-    columns_of = [(unnamed_conditions(part, shown, value), value) for value in VALUES[:2]]
     return [
         *(Wish((paradigm,), value=name) for name in own),
         *(
-            Wish((paradigm,), along=columns[0], by=columns[1], value=value)
-            for columns, value in columns_of
-            if columns is not None
+            Wish((paradigm,), along=along, by=by, value=value)
+            for value in VALUES[:2]
+            for along, by in unnamed_conditions(part, shown, value)
         ),
     ]
 

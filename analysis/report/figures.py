@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from ...core.errors import SpanLabError, UnwritableError
-from ..data.coding import records
+from ..data.coding import plain_name, records
 from ..data.loading import Data
 from ..data.numbers import counted, decimals, limits, missing, number, p_value, whole, with_sign
 from ..data.scoring import plural
@@ -103,7 +103,9 @@ def compute_figures(
     further: dict[str, Computed] = {}
     for wish in unnamed(data, paradigm, [one.effect for one in computed.values() if isinstance(one, ComputedEffect)]):
         try:
-            further[f"{CONDITIONS.name}_{wish.value}"] = CONDITIONS.compute(data, replace(wish, margins=margins))
+            name = f"{CONDITIONS.name}_{wish.value}"
+            name += f"_{plain_name(wish.along)}" if name in further else ""
+            further[name] = CONDITIONS.compute(data, replace(wish, margins=margins))
         except Exception as error:
             failed.append(_without(f"{data.titles[paradigm]}: {wish.value}", "computed", error))
     effects = {name: one for name, one in computed.items() if isinstance(one, ComputedEffect)}

@@ -390,8 +390,8 @@ def numbers_of(data: Data, paradigm: str, margins: Mapping[str, Margin] = NO_MAR
     figures, absent, failed = compute_figures(data, paradigm, margins)
     return Numbers(
         scored=scored,
-        overall=with_unread(ranked(overall(scored))),
-        guessed=against_guessing(scored),
+        overall=with_unread(ranked(overall(scored.main))),
+        guessed=against_guessing(scored.main),
         intrusions=intrusions(scored),
         intruded=intrusions(scored, ()),
         figures=figures,
@@ -515,6 +515,9 @@ def _notes(data: Data, paradigm: str, numbers: Numbers) -> list[Remark]:
                 warning=True,
             )
         )
+    if numbers.scored.main is not numbers.scored:
+        phase = numbers.scored.main.items["phase"].iloc[0]
+        notes.append(Remark(f"Overall numbers are of the questions of the phase “{phase}”, the last of each trial."))
     return [*notes, *map(Remark, numbers.absent)]
 
 

@@ -14,7 +14,8 @@ from spanlab.analysis.data import Data, load
 from spanlab.analysis.figures import DrawnFigure, Sheet, draw
 from spanlab.analysis.figures import prospects as figures_of
 from spanlab.analysis.report import stated_answers
-from spanlab.core import SpanLabError
+from spanlab.core import SpanLabError, as_object
+from spanlab.sessions.record import read_session
 
 from .index import SessionLine
 from .points import MarkAnswers, addressed, answers_behind, with_links
@@ -59,9 +60,13 @@ class Curves:
 
     def names(self, lines: Sequence[SessionLine]) -> tuple[str, ...]:
         """The figures that these sessions of one paradigm have."""
+        folders = self._folders(lines)
+
         return self._names.made(
             states(lines),
-            lambda: figures_of.prospects(spanlab.read_responses(self._folders(lines)), lines[0].paradigm).figures,
+            lambda: (
+                figures_of.prospects(spanlab.read_responses(folders), lines[0].paradigm, _content(folders[0])).figures
+            ),
         )
 
     def curve(self, name: str, lines: Sequence[SessionLine], theme: Theme) -> Curve:
@@ -88,6 +93,8 @@ class Curves:
         name, paradigm, *options = named
         asked = dict(zip(options[::2], options[1::2], strict=True))
         along, by, value = (asked.get(option, "") for option in ("--along", "--by", "--value"))
+        if name in as_object(_content(self._folders(lines)[0]).get("effects")):  # the paradigm's file declares it
+            name, value = "conditions", name
         return self._figures.made(
             (*named, *states(lines)),
             lambda: (
@@ -116,6 +123,11 @@ class Curves:
 
     def _folders(self, lines: Sequence[SessionLine]) -> list[Path]:
         return [self._data / line.path for line in lines]
+
+
+def _content(folder: Path) -> dict[str, Any]:
+    """The content of the paradigm's file, as a session keeps it."""
+    return as_object(read_session(folder).get("paradigm_data"))
 
 
 class Kept(Generic[Made]):

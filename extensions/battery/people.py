@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spanlab.analysis.data import decisions_of, decoded, of_sessions, score_table
-from spanlab.analysis.effects import cowan_k, in_order, in_words, pashler_k, question_of
+from spanlab.analysis.effects import cowan_k, in_order, pashler_k, question_of, written
 from spanlab.analysis.stats import detection, fit_mixture, spearman_brown
 from spanlab.core import SpanLabError, grouped
 
@@ -403,11 +403,12 @@ def _effects(items: pd.DataFrame, facts: SessionFacts) -> Iterator[tuple[pd.Data
         unit, value = EFFECTS[effect.value]
         if effect.of not in items.columns:
             continue
-        words = in_words(items[effect.of])
+        words = written(items[effect.of])
         for one, other in effect.pairs:
             name = effect.name if len(effect.pairs) == 1 else f"{effect.name}_{one}"
             says = f"{effect.caption} {one} minus {other}, over all other conditions.".strip()
-            compared = items.assign(signal=words.eq(one).to_numpy(float))[words.isin([one, other]).to_numpy(bool)]
+            kept = words.isin([one, other]).to_numpy(bool) & effect.concerned(items)
+            compared = items.assign(signal=words.eq(one).to_numpy(float))[kept]
             yield compared, (Measure(name, says, unit, value),), f"scored answers of {one} and {other}"
 
 

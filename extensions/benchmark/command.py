@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spanlab.api import PathLike, Result, Words, public, table_lines, tabled, watcher, words
-from spanlab.core import SpanLabError, write_json
+from spanlab.core import SpanLabError, as_object, make_folder, write_json
+from spanlab.paradigms.language import read
 
 if TYPE_CHECKING:
     from .suite import Suite
@@ -194,10 +195,9 @@ def benchmark(
         raise SpanLabError("shows several cards, --verify computes one again: give one of them", option="compare")
     if compare:
         return _compare(named, place)
-    if suite is not None and str(suite) == SHIPPED:
-        chosen: Any = read_findings()
-    else:
-        chosen = read_suite(None if suite is None else Path(suite))
+    own_suite = None if suite is None or str(suite) == SHIPPED else Path(suite)
+    of_findings = str(suite) == SHIPPED or (own_suite is not None and "findings" in as_object(read(own_suite).data))
+    chosen: Any = read_findings(own_suite) if of_findings else read_suite(own_suite)
     own = None if people is None else Path(people)
     if verify:
         return _verify(named, chosen, own)
@@ -212,7 +212,7 @@ def benchmark(
         found.lines.append("nothing has been asked yet; add --go to begin")
         return found
     plan.run(max_cost)
-    if str(suite) == SHIPPED:
+    if of_findings:
         return _findings(compared(chosen, sessions), found, place or sessions)
     card = card_of(chosen, sessions, own, plan.refused, accept_unread)
     found.tables = {"effects": card["effects"]}
@@ -227,6 +227,7 @@ def _findings(rows: list[dict[str, Any]], found: Result, folder: Path) -> Result
         (row["finding"], *(_said(row[who]) for who in ("people", "agent")), f"{row['margin']:g}", row["verdict"])
         for row in rows
     ]
+    make_folder(folder, f"findings to {folder}", "choose another folder with -o")
     file = folder / "findings.json"
     write_json(file, {"findings": rows})
     found.tables, found.files = {"findings": rows}, [file]

@@ -16,7 +16,8 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
 
 from spanlab.analysis.data import Scored, decoded, load
-from spanlab.analysis.effects import answer_places, first_recalls, lags, transpositions
+from spanlab.analysis.effects import answer_places, first_recalls, lags, transpositions, written
+from spanlab.core import SpanLabError, nearest
 from spanlab.human_data import of_persons
 
 from .suite import Effect, Suite, read_suite
@@ -36,9 +37,11 @@ class Finding(BaseModel):
     paradigm: str
     measure: str = Field(description="one of MEASURES")
     margin: float = Field(gt=0, description="in the unit of the agent's measure")
-    study: str = Field(description="whose people show it")
+    study: str = Field(default="", description="whose people show it; none for a suite of one's own")
     says: str = Field(description="what they show")
-    column: str = Field(default="", description="the conditions, in the agent's sessions")
+    column: str = Field(
+        default="", description="the conditions, in the agent's sessions; of the measure 'effect', its name in the file"
+    )
     theirs: str = Field(default="", description="in the people's table, where they are another column")
 
 
@@ -58,9 +61,13 @@ class Interval(NamedTuple):
     n: int
 
 
-def read_findings() -> FindingSuite:
-    """The suite that ships."""
-    return read_suite(Path(str(files(__package__ or "").joinpath("suites", f"{SHIPPED}.yaml"))), FindingSuite)
+def read_findings(path: Path | None = None) -> FindingSuite:
+    """The suite that ships, or that of a file."""
+    path = path or Path(str(files(__package__ or "").joinpath("suites", f"{SHIPPED}.yaml")))
+    suite = read_suite(path, FindingSuite)
+    if unknown := next((one.measure for one in suite.findings if one.measure not in MEASURES), ""):
+        raise SpanLabError(f"{path.name}: there is no measure '{unknown}'{nearest(unknown, MEASURES)}")
+    return suite
 
 
 def _at_ends(items: pd.DataFrame, column: str, values: pd.Series) -> tuple[float, float, float]:
@@ -138,9 +145,23 @@ def contiguity(scored: Scored, _: str) -> float:
     return float((near["correct"] - near["chance"]).mean())
 
 
+def effect(scored: Scored, name: str) -> float:
+    """An effect of right answers or times that the paradigm's file declares: its first levels compared."""
+    declared = scored.of_file.effects.get(name)
+    if declared is None or declared.value == "d_prime":
+        there = [one.name for one in scored.of_file.effects.values() if one.value != "d_prime"]
+        raise SpanLabError(f"the paradigm declares no effect '{name}' of right answers or times{nearest(name, there)}")
+    items = scored.items[declared.concerned(scored.items)]
+    if declared.value != "correct":
+        items = items[items["correct"] == 1]
+    words, values = written(items[declared.of]), items["correct" if declared.value == "correct" else "rt_ms"]
+    one, other = (float(values[words.eq(level).to_numpy(bool)].mean()) for level in declared.pairs[0])
+    return one - other
+
+
 MEASURES: Mapping[str, Callable[[Scored, str], float]] = {
     one.__name__: one
-    for one in (fall, slowing, widening, primacy, recency, locality, fill_in, first_recall, contiguity)
+    for one in (fall, slowing, widening, primacy, recency, locality, fill_in, first_recall, contiguity, effect)
 }
 
 
@@ -159,7 +180,7 @@ def values_of(finding: Finding, scored: Scored, unit: pd.Series, column: str) ->
 def parts_of(items: pd.DataFrame, column: str) -> pd.Series:
     """The part that each trial belongs to: each has trials of all conditions."""
     trials = items.drop_duplicates("unit_trial")
-    conditions = decoded(trials[column]) if column else pd.Series(0, index=trials.index)
+    conditions = decoded(trials[column]) if column in trials else pd.Series(0, index=trials.index)
     number = trials.groupby(conditions).cumcount() % PARTS
     return items["unit_trial"].map(dict(zip(trials["unit_trial"], number, strict=True)))
 
@@ -175,9 +196,9 @@ def interval(values: list[float]) -> Interval | None:
     return Interval(mean, mean - half, mean + half, len(values))
 
 
-def verdict(people: Interval, agent: Interval | None, margin: float) -> Verdict:
-    """Judge an agent's value: beyond the margin in people's direction, beyond it in the other one, or
-    neither.
+def verdict(people: Interval | None, agent: Interval | None, margin: float) -> Verdict:
+    """Judge an agent's value: beyond the margin in people's direction (above 0 where there are none),
+    beyond it in the other one, or neither.
 
     >>> people = Interval(0.2, 0.1, 0.3, 20)
     >>> verdict(people, Interval(0.1, 0.05, 0.15, 10), 0.03)
@@ -189,7 +210,8 @@ def verdict(people: Interval, agent: Interval | None, margin: float) -> Verdict:
     """
     if agent is None:
         return "not resolved"
-    low, high = (agent.low, agent.high) if people.mean > 0 else (-agent.high, -agent.low)
+    same = people is None or people.mean > 0
+    low, high = (agent.low, agent.high) if same else (-agent.high, -agent.low)
     if low > margin:
         return "same direction"
     return "opposite" if high < -margin else "not resolved"
@@ -202,8 +224,7 @@ def compared(suite: FindingSuite, sessions: Path) -> list[dict[str, Any]]:
     scored = load([sessions]).scored.parts
     rows = []
     for one in suite.findings:
-        people = interval([*theirs.loc[theirs["finding"] == one.finding, "value"]])
-        assert people is not None
+        people = interval([*theirs.loc[theirs["finding"] == one.finding, "value"]]) if one.study else None
         part, agent = scored.get(one.paradigm), None
         if part is not None:
             agent = interval([*values_of(one, part, parts_of(part.items, one.column), one.column).values()])
@@ -213,7 +234,7 @@ def compared(suite: FindingSuite, sessions: Path) -> list[dict[str, Any]]:
                 "paradigm": one.paradigm,
                 "says": one.says,
                 "study": one.study,
-                "people": people._asdict(),
+                "people": None if people is None else people._asdict(),
                 "agent": None if agent is None else agent._asdict(),
                 "margin": one.margin,
                 "verdict": verdict(people, agent, one.margin),

@@ -114,4 +114,12 @@ def read_suite(path: Path | None = None, kind: type[S] = Suite) -> S:  # pyright
     missing = [effect.name for effect in suite.effects if effect.paradigm not in suite.paradigms]
     if missing:
         raise SpanLabError(f"{path.name}: the effect '{missing[0]}' is of a paradigm that no part of the suite has")
-    return suite.model_copy(update={"sha256": hashlib.sha256(path.read_bytes()).hexdigest()})
+    parts = {name: _beside(part, path.parent) for name, part in suite.parts.items()}
+    return suite.model_copy(update={"parts": parts, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()})
+
+
+def _beside(part: Part, folder: Path) -> Part:
+    """A part whose files of paradigms are those beside the suite."""
+    placed = ((folder / name, name, options) for name, options in part.paradigms.items())
+    paradigms = {str(file.resolve()) if file.is_file() else name: options for file, name, options in placed}
+    return part.model_copy(update={"paradigms": paradigms})

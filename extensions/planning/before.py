@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from spanlab.analysis.data import listed, plain_name, plural, score_table
+from spanlab.analysis.data import Declared, listed, plain_name, plural, score_table
 from spanlab.analysis.effects import EFFECTS, GROUP_METHOD, ROC_METHOD
 from spanlab.analysis.figures import GROUPS, ROC, prospects
 from spanlab.analysis.stats import sort_cells
@@ -19,7 +19,7 @@ from spanlab.paradigms import compile_trial, load_paradigm, plan_session, sessio
 from spanlab.sessions.rehearsal import rehearsed
 from spanlab.sessions.studies import is_study, load_study
 
-from .methods import MODEL, REFERENCES, level_order, scores_and_tests
+from .methods import MODEL, REFERENCES, level_order, own_effects, scores_and_tests
 
 if TYPE_CHECKING:
     from spanlab.analysis import Margin
@@ -191,8 +191,9 @@ def _analysis(
     for name, paradigm, plan in named:
         trials = [compile_trial(paradigm, one.levels, one.seed) for one in plan if not one.practice]
         table = rehearsed(trials).to_pandas()
-        shown = prospects.prospects(table, trials[0].paradigm).figures
+        shown = prospects.prospects(table, trials[0].paradigm, paradigm.data).figures
         effects += [(f"{name}: {one.title}", one.method) for one in EFFECTS if one.name in shown]
+        effects += own_effects(name, Declared.read(paradigm.data))
         effects += [(f"{name}: {ROC.title}", ROC_METHOD)] if ROC.name in shown else []
         effects += [(f"{name}: {GROUPS.title}", GROUP_METHOD)] if grouped else []
         column = _column(table, trials[0].paradigm)

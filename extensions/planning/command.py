@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 import typer
 from typing_extensions import Unpack
 
+from spanlab.analysis.data import plain_name
 from spanlab.api import (
     DATA_HELP,
     ExcludeOption,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from spanlab.analysis import Margin, Measured
+    from spanlab.analysis.data import Data
 
     from .power import Planned
 
@@ -195,7 +197,11 @@ def plan(
     value: Annotated[
         str,
         typer.Option(
-            "--value", help="what is measured: correct, d_prime or rt_ms (mean reaction time of correct answers)"
+            "--value",
+            help=(
+                "what is measured: correct, d_prime or rt_ms (mean reaction time of correct answers); or an effect that"
+                " the paradigm's file declares, which says the conditions, too"
+            ),
         ),
     ] = "correct",
     difference: Annotated[
@@ -252,6 +258,9 @@ def plan(
 
     from .power import power, smallest
 
+    if value not in _UNITS and data:
+        reading = {name: assumptions[name] for name in ("exclude", "recipe") if assumptions.get(name)}
+        value, by, conditions = _of_file(value, loaded(data, **reading), by, conditions)
     if value not in _UNITS:
         raise SpanLabError(
             f"is {', '.join([*_UNITS][:-1])} or {[*_UNITS][-1]}, not '{value}'{nearest(value, _UNITS)}", option="value"
@@ -468,6 +477,24 @@ def _assumed(
             " smallest that would matter."
         )
     return assumed, [*sentences, *notes]
+
+
+def _of_file(name: str, data: Data, by: str, conditions: str) -> tuple[str, str, str]:
+    """The measure, the column and the conditions of an effect that a file declares; what was given,
+    where none declares one of this name."""
+    declared = next((one for part in data.scored.parts.values() if (one := part.of_file.effects.get(name))), None)
+    if declared is None or declared.value not in _UNITS:
+        return name, by, conditions
+    if declared.value == "d_prime":
+        raise SpanLabError(
+            f"{name} compares signal and noise, and no two conditions: give {{value}} d_prime", names=["value"]
+        )
+    if by or conditions:
+        raise SpanLabError(
+            f"{name} says its conditions: leave out {{by}} and {{conditions}}", names=["by", "conditions"]
+        )
+    one, other = declared.pairs[0]
+    return declared.value, plain_name(declared.of), f'"{other}","{one}"'
 
 
 def _stated(value: str, change: float, between: bool, stated: dict[str, Any]) -> tuple[Planned, list[str]]:

@@ -79,6 +79,8 @@ def with_table(data: Mapping[str, Any], folder: Path, report: Report) -> Mapping
     try:
         if ".." in Path(name).parts or Path(name).is_absolute() or "\\" in name:
             raise ValueError("tables lie in the folder of the paradigm, or in folders below it")
+        if not isfile(folder / name):
+            raise ValueError(f"there is no such table beside the paradigm{_alike(folder / name)}")
         rows = _table(folder / name)
     except (ValueError, OSError) as error:
         report(("draw", TABLE), f"'{name}': {error}")

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
+    BeforeValidator,
     Discriminator,
     Field,
     StrictBool,
@@ -378,15 +379,25 @@ Design = Annotated[
 ]
 
 
+def written(level: Any) -> Any:
+    """A level as the keys of a file write it: all of them are text."""
+    if isinstance(level, bool):
+        return str(level).lower()
+    return str(level) if isinstance(level, int | float) else level
+
+
 class EffectOfFile(StrictModel):
     """An effect of a paradigm's own, for figures, tests and sentences."""
 
     of: str = Field(description="the factor or recorded value whose levels are compared, such as transition")
-    contrast: Annotated[dict[str, str], Field(min_length=1, max_length=6)] = Field(
+    contrast: Annotated[dict[str, Annotated[str, BeforeValidator(written)]], Field(min_length=1, max_length=6)] = Field(
         description="levels that are compared: {switch: repeat} is switch minus repeat"
     )
     along: str | None = Field(
         default=None, description="a factor or recorded value, for each level of which the effect is shown"
+    )
+    phase: str | None = Field(
+        default=None, description="the phase whose questions it is about, if trials have scored questions in several"
     )
     value: Literal["correct", "rt_ms", "rt_median", "d_prime"] = Field(
         default="correct",
@@ -454,8 +465,8 @@ class Head(StrictModel):
     conditions: list[str] = Field(
         default_factory=list,
         description=(
-            "factors and recorded values that figures, tests and scores are about, the most important first; all"
-            " factors when not given"
+            "factors and recorded values that figures, tests and scores are about, the most important first; if not"
+            " given, all factors, and recorded values with few levels"
         ),
     )
     effects: dict[str, EffectOfFile] = Field(

@@ -26,9 +26,10 @@ from spanlab.analysis.data.loading import load as load_data
 from spanlab.analysis.data.scoring import Scored, score_table
 from spanlab.analysis.effects.conditions import conditions_effect, effect_of_file
 from spanlab.analysis.effects.effect import between_panels, trends
-from spanlab.analysis.figures.conditions_figure import CONDITIONS
+from spanlab.analysis.figures.conditions_figure import CONDITIONS, unnamed
 from spanlab.analysis.figures.figure import Wish
 from spanlab.analysis.report.figures import compute_figures
+from spanlab.analysis.report.page import Options, compare
 from spanlab.analysis.stats.likeness import likeness
 from spanlab.analysis.stats.mixed_model import sort_cells
 from spanlab.core.errors import ParadigmError
@@ -77,11 +78,24 @@ def test_levels_stand_in_the_order_of_the_file(tmp_path: Path) -> None:
     assert conditions_effect(part, "small").order == ("zero", "a", "m")
 
 
-def test_without_conditions_the_factors_are_taken(tmp_path: Path) -> None:
-    paradigm = of_text(tmp_path, SWITCHING.replace("conditions: [lure, kind]\n", ""))
+@pytest.mark.parametrize(
+    ("factor", "lure", "conditions"),
+    [
+        ("delay: [9, 1]", "{one_of: {of: [near, far]}}", ["factor_delay", "factor_kind", "record_lure"]),
+        ("delay: [9, 1]", "{one_of: 100}", ["factor_delay", "factor_kind"]),  # too many values
+        ("slot: [0, 1, 2, 3]", "=['near', 'near', 'near', 'far'][slot]", ["factor_kind", "record_lure"]),  # a dummy
+    ],
+)
+def test_without_conditions_factors_and_what_is_recorded_are_taken(
+    tmp_path: Path, factor: str, lure: str, conditions: list[str]
+) -> None:
+    content = SWITCHING.replace("conditions: [lure, kind]\n", "").replace("delay: [9, 1]", factor)
+    paradigm = of_text(tmp_path, content.replace("{one_of: {of: [near, far]}}", f'"{lure}"' if "=" in lure else lure))
     take(tmp_path / "data", paradigm, make_agent("ideal"), 60, seed=1)
-    part = load_data([tmp_path / "data"]).scored.parts["small"]
-    assert part.conditions == ["factor_delay", "factor_kind"]
+    data = load_data([tmp_path / "data"])
+    assert data.scored.parts["small"].conditions == conditions
+    shown = {name for wish in unnamed(data, "small", ()) for name in (wish.along, wish.by) if wish.value == "correct"}
+    assert shown - {""} == {*conditions}
 
 
 def test_conditions_that_nobody_records_are_refused(tmp_path: Path) -> None:
@@ -119,6 +133,40 @@ def test_questions_of_two_phases_are_told_apart(tmp_path: Path) -> None:
     means = table.groupby("phase")["mean"].mean()
     assert means["cue"] == 1
     assert 0.3 < means["probe"] < 0.7
+    assert set(part.main.items["phase"]) == {"probe"}
+    page = compare([tmp_path / "data"], tmp_path / "report", Options()).read_text(encoding="utf-8")
+    assert "Overall numbers are of the questions of the phase “probe”" in page
+
+
+LEVELS = """
+factors: {distance: [0, 4], mirrored: [true, false]}
+draw: {side: {one_of: {of: [a, b]}}}
+timeline:
+  - {phase: cue, show: {blank: {}}, ask: {choice: {options: [go, stop]}, answer: go}}
+  - {phase: probe, show: {blank: {}}, ask: {choice: {options: [a, b]}, answer: "='a' if distance == 0 else 'b'"}}
+effects:
+  distant: {of: distance, contrast: {4: 0}, phase: probe}
+  mirror: {of: mirrored, contrast: {true: false}, phase: probe}
+  presses: {of: distance, contrast: {4: 0}, phase: cue}
+  usual: {of: distance, contrast: {4: 0}}
+"""
+
+
+def test_effects_compare_numbers_and_truth_values_in_the_questions_of_one_phase(tmp_path: Path) -> None:
+    """Always a: right at distance 0, wrong at 4; presses to the cue are always right."""
+    answers = Saying(
+        lambda percept, number: Response("go" if percept.phase == "cue" else "a", 400.0, {}, "answered", {})
+    )
+    paradigm = of_text(tmp_path, LEVELS)
+    take(tmp_path / "data", paradigm, answers, 40, seed=1)
+    scored = load_data([tmp_path / "data"]).scored
+    for name, planted in {"distant": -1, "mirror": 0, "presses": 0, "usual": -1}.items():
+        (row,) = trends(effect_of_file(scored.parts["small"], "small", name), scored, "small").to_dict("records")
+        assert row["value"] == pytest.approx(planted), name
+    with pytest.raises(ParadigmError, match=r"'5' is not a level of 'distance' \(0, 4\)"):
+        of_text(tmp_path, LEVELS.replace("{4: 0}", "{5: 0}"))
+    with pytest.raises(ParadigmError, match=r"no question of the phase 'prob' is scored; did you mean 'probe'\?"):
+        of_text(tmp_path, LEVELS.replace("{4: 0}, phase: probe", "{4: 0}, phase: prob"))
 
 
 def test_score_takes_yes_or_no(tmp_path: Path) -> None:
@@ -246,7 +294,7 @@ def test_rows_of_a_table_are_conditions_with_weights(tmp_path: Path, comma: str)
     assert compile_trial(reopen(session.folder).paradigm, {"table_row": 2}, 5).steps[0].truth.answer == "new"
     part = load_data([tmp_path / "data"]).scored.parts["small"]
     assert part.conditions == ["record_kind"]
-    assert "factor_table_row" not in varied(part.items)
+    assert "factor_table_row" not in varied(part.items, {})
 
 
 def test_a_table_may_be_a_workbook(tmp_path: Path) -> None:
@@ -271,6 +319,7 @@ def test_a_table_may_be_a_workbook(tmp_path: Path) -> None:
         ("kind,load\nold\n", "items.csv", "line 2 has not 2 cells"),
         ("kind\nold\n", "items.txt", "a .csv or an .xlsx file"),
         ("kind\nold\n", "items.xlsx", "it cannot be read"),
+        ("kind\nold\n", "item.csv/../items.csv", "in folders below it"),
         ("kind,weight\nold,0\nnew,2\n", "items.csv", "expected a number from 1; found 0"),
     ],
 )

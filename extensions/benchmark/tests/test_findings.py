@@ -4,6 +4,7 @@ differ where they must."""
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,8 @@ import pandas as pd
 import pytest
 from command_line import Run
 
-from spanlab.analysis.data import Scored, score_table
+from spanlab.analysis.data import Declared, Scored, score_table
+from spanlab.core import SpanLabError
 from spanlab.extensions.benchmark import findings
 from spanlab.extensions.benchmark.findings import (
     MEASURES,
@@ -134,3 +136,42 @@ def test_observers_differ_where_they_must(tmp_path: Path, run: Run, agent: str, 
     assert not [row["finding"] for row in rows if row["verdict"] == "opposite"]
     if not same:
         assert "same direction" not in out
+
+
+OWN = """paradigm: far
+version: 1
+title: Far
+factors: {distance: [0, 4]}
+timeline:
+  - {phase: probe, show: {blank: {}}, ask: {choice: {options: [a, b]}, answer: a}}
+effects: {distant: {of: distance, contrast: {4: 0}}, signal: {of: distance, contrast: {4: 0}, value: d_prime}}
+instructions: {en: Do it.}
+"""
+MINE = """suite: mine
+version: 1
+title: Mine
+seed: 5
+parts: {all: {about: mine, paradigms: {far.yaml: {trials: 60}}}}
+findings: [{finding: distance, paradigm: far, measure: effect, column: distant, margin: 0.05, says: far is worse}]
+"""
+
+
+def test_a_suite_of_ones_own_measures_effects_that_its_paradigms_declare(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "far.yaml").write_text(OWN, encoding="utf-8")
+    (tmp_path / "mine.yaml").write_text(MINE, encoding="utf-8")
+    status, _, err = run("benchmark", "ideal", "--suite", "mine.yaml", "--data", "found", "-o", "new")
+    assert status == 0, err
+    (row,) = json.loads((tmp_path / "new" / "findings.json").read_text(encoding="utf-8"))["findings"]
+    assert (row["people"], row["agent"]["mean"], row["verdict"]) == (None, 0, "not resolved")
+    part = scored(factor_distance=[0, 4] * 30, correct=[True, False] * 30, trial=[*range(60)], outcome="answered")
+    content = {"factors": {"distance": [0, 4]}, "effects": {"distant": {"of": "distance", "contrast": {"4": 0}}}}
+    part = replace(part, declared={"x": Declared.read(content)})
+    assert MEASURES["effect"](part, "distant") == -1
+    for name, says in (
+        ("distent", "did you mean 'distant'"),
+        ("signal", "no effect 'signal' of right answers or times"),
+    ):
+        with pytest.raises(SpanLabError, match=says):
+            MEASURES["effect"](part, name)
+    (tmp_path / "mine.yaml").write_text(MINE.replace("measure: effect", "measure: efect"), encoding="utf-8")
+    assert "no measure 'efect'; did you mean 'effect'?" in run("benchmark", "ideal", "--suite", "mine.yaml")[2]

@@ -7,7 +7,8 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -18,8 +19,11 @@ from session_tools import AtTheWindow, Guessing, take
 from study_files import Guest, study_in
 from study_files import take as take_session
 
+from spanlab.analysis.data import Declared
 from spanlab.core.agent_kinds import SIMULATED, AgentKind
 from spanlab.core.errors import SpanLabError
+from spanlab.extensions.planning import command
+from spanlab.extensions.planning.methods import own_effects
 from spanlab.paradigms import load_paradigm
 from spanlab.sessions.studies.participants import find, withdraw
 
@@ -358,3 +362,23 @@ def test_a_design_that_is_written_before_is_that_of_every_session(
 ) -> None:
     (tmp_path / "study.yaml").write_text(f"study: one\ntitle: One\nparadigms:\n  - {entry}\n", encoding="utf-8")
     assert said in spanlab("methods", "study.yaml", "--before")[1]
+
+
+def test_an_effect_of_the_file_says_measure_column_and_conditions(tmp_path: Path) -> None:
+    content = {
+        "factors": {"distance": [0, 4]},
+        "effects": {
+            "slower": {"of": "distance", "contrast": {"4": 0}, "value": "rt_ms"},
+            "signal": {"of": "distance", "contrast": {"4": 0}, "value": "d_prime"},
+        },
+    }
+    data: Any = SimpleNamespace(scored=SimpleNamespace(parts={"x": SimpleNamespace(of_file=Declared.read(content))}))
+    assert command._of_file("slower", data, "", "") == ("rt_ms", "distance", '"0","4"')
+    assert command._of_file("correct", data, "load", "a,b") == ("correct", "load", "a,b")
+    for name, by, says in (("slower", "load", "leave out by and conditions"), ("signal", "", "give value d_prime")):
+        with pytest.raises(SpanLabError, match=says):
+            command._of_file(name, data, by, "")
+    assert own_effects("x", Declared.read(content))[0] == (
+        "x: slower",
+        "It compares distance 4 minus 0 in mean times.",
+    )
