@@ -59,7 +59,7 @@ def score_choices(
     >>> spanlab.score_choices("data/vsr-P01-s1", "ideal")
     Traceback (most recent call last):
     ...
-    spanlab.core.errors.SpanLabError: choices are scored by chat models: give --agent chat:MODEL, not ideal
+    spanlab.core.errors.SpanLabError: choices are scored by chat models: give agent chat:MODEL, not ideal
     """
     from ..agents.chat.agent import ChatAgent
     from ..agents.registry import options_of
@@ -79,7 +79,7 @@ def score_choices(
             taker = make_machine(spec, 1, watching.say, chat=settings, care=limits, price=prices.get(spec))
             if isinstance(taker, ChatAgent):
                 return taker
-        raise SpanLabError(f"choices are scored by chat models: give --agent chat:MODEL, not {spec}")
+        raise SpanLabError(f"choices are scored by chat models: give {{agent}} chat:MODEL, not {spec}", names=["agent"])
 
     if output is not None and len(names) * len(sessions) > 1:
         raise SpanLabError(

@@ -83,7 +83,7 @@ def catalogue(
     views = {"timetable": timetable, "providers": providers, "formats": formats}
     if view := next((name for name, wanted in views.items() if wanted), ""):
         if named:
-            raise SpanLabError(f"--{view} lists all there is: name none")
+            raise SpanLabError("lists all that there is: leave out the names", option=view)
         return {"timetable": _timetable, "providers": _providers, "formats": _formats}[view]()
     sources = named or shipped()
     cards = {source: card(source) if source in shipped() else _loaded(source).data for source in sources}

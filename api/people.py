@@ -328,7 +328,7 @@ def resume(
     if skip or repeat:
         decide(folder, skip, repeat, reason)
     elif reason:
-        raise SpanLabError("goes with --skip or --repeat", option="reason")
+        raise SpanLabError("goes with {skip} or {repeat}", option="reason", names=["skip", "repeat"])
     if not (folder / "session.json").exists():
         if (visits := unfinished(folder)) is not None:
             if not visits:
@@ -345,12 +345,13 @@ def resume(
         return SessionResult(folder, told=(said,))
     opened = reopen(folder)
     if triggers and "triggers" not in opened.info:
-        raise SpanLabError(f"{folder} began without trigger codes: leave out --triggers, or begin a new session")
+        why = f"{folder} began without trigger codes: leave out {{triggers}}, or begin a new session"
+        raise SpanLabError(why, names=["triggers"])
     spec, before = opened.info["agent"], opened.info.get("care")
     given: Agent | None = None
     watching = watcher(options.get("say"))
     if isinstance(agent, str) and agent != spec:
-        raise SpanLabError(f"{folder} was begun by {spec}; leave out --agent, or give that")
+        raise SpanLabError(f"{folder} was begun by {spec}; leave out {{agent}}, or give that", names=["agent"])
     if isinstance(agent, str) and not agent.startswith("torch:"):
         agent = None
     if isinstance(agent, str):

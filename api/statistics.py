@@ -165,22 +165,23 @@ def stats(
             found.files = _write(results, Path(output))
         return found
     column = conditions[0] if conditions else None
-    guessed = {name: against_guessing(scored.parts[name]) for name in words(paradigm) or there}
+    parts = {name: scored.parts[name].main for name in words(paradigm) or there}
+    guessed = {name: against_guessing(part) for name, part in parts.items()}
     sizes = sizes_of_families(one.claim for part in guessed.values() for one in part if not one.chosen)
     for name in guessed:
         model = mixed_model(scored, name, "" if column == "none" else column)
         results = {
             "terms": terms(model),
             "contrasts": contrasts(model),
-            "guessing": guessing_table(among_all(guessed[name], sizes), scored.parts[name]),
+            "guessing": guessing_table(among_all(guessed[name], sizes), parts[name]),
             "random": model.random(),
         }
         sensitivity = sensitivity_model(scored, name, "" if column == "none" else column)
         results["sensitivity"], results["reliability"] = (
             sensitivity_contrasts(sensitivity),
-            reliability(scored.parts[name]),
+            reliability(parts[name]),
         )
-        results["likeness"] = likeness(scored.parts[name], name, model.cells.by, margins)
+        results["likeness"] = likeness(parts[name], name, model.cells.by, margins)
         notes = [
             *([model.problem] if model.problem else []),
             *model.notes,

@@ -39,22 +39,22 @@ def train(
     resume: Annotated[bool, typer.Option("--resume", help="continue from the last saved state")] = False,
     steps: Annotated[int | None, typer.Option("--steps", help="training steps, instead of the config's", min=1)] = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", help="seed of everything, instead of the config's", min=0)
+        int | None, typer.Option("--seed", help="seed of weights and trials, instead of the config's", min=0)
     ] = None,
     recipe: Annotated[
         str | None,
         typer.Option(
             "--recipe",
-            help="loss, schedule, validation and selection all as published, or all improved",
+            help="take loss, schedule, validation and selection as published, or SpanLab's improved ones",
             metavar="published|improved",
         ),
     ] = None,
     toy: Annotated[
-        bool, typer.Option("--toy", help="test a config in seconds: one step with one trial of each task")
+        bool, typer.Option("--toy", help="try a config in seconds: one step, with one trial of each task")
     ] = False,
     list_all: Annotated[bool, typer.Option("--list", help="list the presets")] = False,
 ) -> Result:
-    """Train a network on paradigms.
+    """Train a network on paradigms, and write its checkpoint, its log and a card.
 
     Examples
     --------
@@ -116,7 +116,8 @@ def sweep(
     status: Annotated[
         bool,
         typer.Option(
-            "--status", help="only show the progress of the sweep in this folder, and compare the finished runs"
+            "--status",
+            help="only show the progress of a sweep, and compare its finished runs: spanlab sweep DIR --status",
         ),
     ] = False,
     **sharing: Unpack[Sharing],

@@ -1,4 +1,3 @@
-from .coding import Declared as Declared
 from .coding import decoded as decoded
 from .coding import plain_name as plain_name
 from .exclusions import Rule as Rule

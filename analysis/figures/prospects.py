@@ -4,13 +4,13 @@ that nobody has taken."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pandas as pd
 
 from ...core.json_values import grouped
-from ..data.coding import Declared
+from ..data.coding import Declared, DeclaredEffect
 from ..data.scoring import score_table
 from ..effects.conditions import unnamed_conditions
 from ..effects.registry import EFFECTS
@@ -27,10 +27,12 @@ class Prospects:
     ----------
     figures : that can be drawn
     why : for others that have all columns, why there is nothing to draw
+    effects : that the paradigm's file declares
     """
 
     figures: tuple[str, ...]
     why: dict[str, str]
+    effects: Mapping[str, DeclaredEffect] = field(default_factory=dict[str, DeclaredEffect])
 
     def sentences(self) -> list[str]:
         """The same in lines; figures for which the data have no columns at all do not concern them."""
@@ -49,7 +51,8 @@ def prospects(responses: pd.DataFrame, paradigm: str, content: Mapping[str, Any]
     content : of its file
     """
     scored = score_table(responses.assign(agent_kind=""))  # nobody has taken them yet
-    scored = replace(scored, declared={paradigm: Declared.read(content)})
+    declared = Declared.read(content)
+    scored = replace(scored, declared={paradigm: declared})
     figures: list[str] = []
     why: dict[str, str] = {}
     for figure in FIGURES:
@@ -64,7 +67,7 @@ def prospects(responses: pd.DataFrame, paradigm: str, content: Mapping[str, Any]
         scored.parts[paradigm], [one for one in EFFECTS if one.name in figures], "correct"
     ):
         figures.append(CONDITIONS.name)
-    figures += [*Declared.read(content).effects] if len(scored.items) else []
+    figures += [*declared.effects] if len(scored.items) else []
     if len(scored.items):
         figures += [figure.name for figure in FIGURES if figure.of_people and figure.concerns(scored, paradigm)]
-    return Prospects(tuple(figures), why)
+    return Prospects(tuple(figures), why, declared.effects)

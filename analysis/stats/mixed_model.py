@@ -31,6 +31,7 @@ import pandas as pd
 
 from ...core.errors import SpanLabError
 from ...core.registry import nearest
+from ..data.coding import Declared
 from ..data.scoring import WORDING, Scored, over_repeats, plural, unit_session
 from ..data.style import listed, of_kinds, same_trials
 from ..data.unread import UNREAD_COLUMNS, testable, with_replies, withheld_notes
@@ -211,7 +212,10 @@ def sort_cells(scored: Scored, paradigm: str, by: str | None = None, *, beside: 
     that the data can separate, and columns ``beside``."""
     part = scored.parts.get(paradigm, replace(scored, items=scored.items.iloc[:0]))
     notes: list[str] = []
-    column = _conditions(_competitors(part.items, []).reset_index(drop=True), by, part.of_file.conditions, notes)
+    whole, part = part, part.about((by, f"factor_{by}", f"record_{by}") if by else ())
+    if part is not whole:
+        notes.append(f"Of questions in several phases, only those of the last one: {part.items['phase'].iloc[0]}.")
+    column = _conditions(_competitors(part.items, []).reset_index(drop=True), by, part.of_file, notes)
     items = _competitors(testable(part, (column,) if column else ()).items, notes).reset_index(drop=True)
     notes += withheld_notes(part, (column,) if column else ())
     items = items.assign(condition=_values(items[column]) if column else "")
@@ -279,9 +283,9 @@ def _competitors(items: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     return items[~aside]
 
 
-def _conditions(items: pd.DataFrame, by: str | None, declared: Sequence[str], notes: list[str]) -> str:
+def _conditions(items: pd.DataFrame, by: str | None, of_file: Declared, notes: list[str]) -> str:
     """The column of conditions: as named, or the first that has several levels, of those that the
-    file of the paradigm declares before all others."""
+    file of the paradigm declares before all others; recorded values for factors that stand for them."""
 
     def several(name: str) -> bool:
         return name in items.columns and _values(items[name]).nunique() > 1
@@ -300,11 +304,11 @@ def _conditions(items: pd.DataFrame, by: str | None, declared: Sequence[str], no
             " list_length, is wanted"
         )
     for name in (
-        *declared,
+        *of_file.conditions,
         "list_length",
         "set_size",
         "factor_n",
-        *sorted(name_of_column for name_of_column in items.columns if name_of_column.startswith("factor_")),
+        *sorted(of_file.stand_ins.get(one, one) for one in items.columns if one.startswith("factor_")),
     ):
         if several(name) and items["agent"].nunique() * _values(items[name]).nunique() <= MOST_CELLS:
             notes.append(f"Conditions are those of {name}; --by takes another column.")

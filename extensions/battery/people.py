@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -328,7 +328,8 @@ def scores_by_person(
             "participant",
             values,
         )
-    items = score_table(responses).items
+    scored = score_table(responses)
+    items = scored.items
     known = {facts.paradigm: facts for facts in sessions}
     real = responses[
         ~_true(responses, "practice") & ~_true(responses, "pilot") & responses["participant"].fillna("").ne("")
@@ -337,7 +338,8 @@ def scores_by_person(
         answered = items[(items["paradigm"] == paradigm) & items["participant"].astype(str).ne("")]
         of_table = str(paradigm) not in known
         effects = () if of_table else _effects(answered, known[str(paradigm)])
-        for chosen, which, source in (*_kinds(answered, rows, str(paradigm), of_table), *effects):
+        main = replace(scored, items=answered.reset_index(drop=True)).main.items
+        for chosen, which, source in (*_kinds(main, rows, str(paradigm), of_table), *effects):
             _add_measures(table, str(paradigm), chosen, which, source, errors)
         _add_scales(table, str(paradigm), rows, alone=not len(answered))
     _add_conduct(table, sessions)

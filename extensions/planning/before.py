@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from spanlab.analysis.data import Declared, listed, plain_name, plural, score_table
+from spanlab.analysis.data import listed, plain_name, plural, score_table
 from spanlab.analysis.effects import EFFECTS, GROUP_METHOD, ROC_METHOD
 from spanlab.analysis.figures import GROUPS, ROC, prospects
 from spanlab.analysis.stats import sort_cells
@@ -191,9 +191,10 @@ def _analysis(
     for name, paradigm, plan in named:
         trials = [compile_trial(paradigm, one.levels, one.seed) for one in plan if not one.practice]
         table = rehearsed(trials).to_pandas()
-        shown = prospects.prospects(table, trials[0].paradigm, paradigm.data).figures
+        foreseen = prospects.prospects(table, trials[0].paradigm, paradigm.data)
+        shown = foreseen.figures
         effects += [(f"{name}: {one.title}", one.method) for one in EFFECTS if one.name in shown]
-        effects += own_effects(name, Declared.read(paradigm.data))
+        effects += own_effects(name, foreseen.effects)
         effects += [(f"{name}: {ROC.title}", ROC_METHOD)] if ROC.name in shown else []
         effects += [(f"{name}: {GROUPS.title}", GROUP_METHOD)] if grouped else []
         column = _column(table, trials[0].paradigm)

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from spanlab.analysis import Margin
-from spanlab.analysis.data import Data, Declared, Head, SessionFacts, listed, plural
+from spanlab.analysis.data import Data, Head, SessionFacts, listed, plural
 from spanlab.analysis.effects import EFFECTS, GROUP, GROUP_METHOD, ROC_METHOD
 from spanlab.analysis.figures import GROUPS, ROC
 from spanlab.analysis.report import protocols_of
@@ -460,11 +460,11 @@ def _exclusions(data: Data, also: Sequence[str]) -> list[str]:
     return [*paragraphs, *(["", *(f"* {problem}" for problem in data.problems)] if data.problems else [])]
 
 
-def own_effects(name: str, declared: Declared) -> list[tuple[str, str]]:
+def own_effects(name: str, declared: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Effects that the file of a paradigm declares, and what each compares."""
     return [
         (f"{name}: {one.name.replace('_', ' ')}", f"{one.caption} It compares {one.compared}.".strip())
-        for one in declared.effects.values()
+        for one in declared.values()
     ]
 
 
@@ -475,7 +475,7 @@ def _effects(data: Data) -> list[tuple[str, str]]:
         methods_of += [
             (f"{name}: {effect.title}", effect.method) for effect in EFFECTS if not effect.missing(data.scored, name)
         ]
-        methods_of += own_effects(name, data.scored.parts[name].of_file)
+        methods_of += own_effects(name, data.scored.parts[name].of_file.effects)
         methods_of += [(f"{name}: {ROC.title}", ROC_METHOD)] if not ROC.missing(data.scored, name) else []
         methods_of += [(f"{name}: {GROUPS.title}", GROUP_METHOD)] if not GROUPS.missing(data.scored, name) else []
     return methods_of

@@ -230,7 +230,7 @@ def _comprehension(tree: ast.ListComp) -> Value:
             for item in items(scope):
                 left -= 1
                 if left < 0:
-                    raise ExpressionError(f"a list is made in more than {MAX_TURNS} turns")
+                    raise ExpressionError(f"the loops of a list take more than {MAX_TURNS} turns")
                 _bind(scope, target, item)
                 if all(test(scope) for test in tests):
                     if depth + 1 < len(loops):

@@ -123,7 +123,7 @@ def _table(path: Path) -> list[dict[str, Any]]:
             f"the column '{wrong}' cannot be a name: use letters, digits and underscores, and each name once"
         )
     if uneven := next((n for n, row in enumerate(rows, start=2) if len(row) != len(names)), 0):
-        raise ValueError(f"line {uneven} has not {len(names)} cells, as the line with the names has")
+        raise ValueError(f"line {uneven} has {len(rows[uneven - 2])} cells, and the line with the names {len(names)}")
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 

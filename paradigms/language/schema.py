@@ -247,9 +247,7 @@ class Adaptive(StrictModel):
                 f" '{'span' if self.rule == 'staircase' else 'staircase'}'"
             )
         if self.failures is not None and self.failures > self.lists:
-            raise ValueError(
-                f"{self.failures} failures of {self.lists} lists at a level never come: failures is at most lists"
-            )
+            raise ValueError(f"failures ({self.failures}) cannot be more than the lists at a level ({self.lists})")
         return self
 
     def to_record(self, trials: int, stairs: list[int | float]) -> dict[str, Any]:

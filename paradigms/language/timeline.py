@@ -126,7 +126,8 @@ class DisplaySpec:
             self.as_long_as_sound = True
             if not self.has_sound:
                 self.reader.report(
-                    path, "the display has no sound that it could be as long as: give a number of ms, or add 'sound'"
+                    path,
+                    "'ms: sound' is as long as the sound of the display, which has none: add 'sound', or a number",
                 )
             return
         if isinstance(value, dict):

@@ -272,8 +272,8 @@ class CoordinationFigure(Sampler):
         unmatched = (right - left).total()
         if left.total() != right.total() or unmatched != offset // 2:
             raise ValueError(
-                f"cells: {show(cells)} have not {offset // 2} on the right that are not mirror images, with half of all"
-                " cells on each side"
+                f"cells: expected half of them on each side, and {offset // 2} on the right without a mirror image;"
+                f" found {show(cells)}"
             )
 
     def _mirror(self, cell: int) -> int:

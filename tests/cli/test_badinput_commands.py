@@ -176,7 +176,7 @@ REAL: list[tuple[list[str], int, str]] = [
         1,
         "spanlab: no paradigm here is about 'spatail'. There are: list length,",
     ),
-    (["list", "--timetable", "x"], 1, "spanlab: --timetable lists all there is: name none\n"),
+    (["list", "--timetable", "x"], 1, "spanlab: --timetable lists all that there is: leave out the names\n"),
 ]
 
 

@@ -127,8 +127,14 @@ def test_questions_of_two_phases_are_told_apart(tmp_path: Path) -> None:
         lambda percept, number: Response("go" if percept.phase == "cue" else "a", 400.0, {}, "answered", {})
     )
     take(tmp_path / "data", paradigm, answers, 60, seed=1)
-    part = load_data([tmp_path / "data"]).scored.parts["small"]
+    scored = load_data([tmp_path / "data"]).scored
+    part = scored.parts["small"]
     assert part.conditions == ["factor_kind", "phase"]
+    cells = sort_cells(scored, "small")
+    assert (cells.table["n"].sum(), cells.notes[0]) == (
+        60,
+        "Of questions in several phases, only those of the last one: probe.",
+    )
     table = conditions_effect(part, "small").table(part, "small")
     means = table.groupby("phase")["mean"].mean()
     assert means["cue"] == 1
@@ -316,16 +322,21 @@ def test_a_table_may_be_a_workbook(tmp_path: Path) -> None:
         ("a b,kind\n1,2\n", "items.csv", "the column 'a b' cannot be a name"),
         ("kind,kind\n1,2\n", "items.csv", "each name once"),
         ("kind\n", "items.csv", "1 to 5000 rows; found 0"),
-        ("kind,load\nold\n", "items.csv", "line 2 has not 2 cells"),
+        ("kind,load\nold\n", "items.csv", "line 2 has 1 cells, and the line with the names 2"),
         ("kind\nold\n", "items.txt", "a .csv or an .xlsx file"),
         ("kind\nold\n", "items.xlsx", "it cannot be read"),
-        ("kind\nold\n", "item.csv/../items.csv", "in folders below it"),
         ("kind,weight\nold,0\nnew,2\n", "items.csv", "expected a number from 1; found 0"),
     ],
 )
 def test_tables_that_are_none_are_told_with_their_line(tmp_path: Path, content: str, name: str, says: str) -> None:
     with pytest.raises(ParadigmError, match=re.escape(says)):
         with_items(tmp_path, content, name)
+
+
+def test_a_table_that_is_not_there_is_told_with_the_nearest_name(tmp_path: Path) -> None:
+    (tmp_path / "item.csv").write_text("kind\nold\n", encoding="utf-8")
+    with pytest.raises(ParadigmError, match=r"'items.csv': there is no such table .*; did you mean 'item.csv'\?"):
+        of_text(tmp_path, OF_TABLE)
 
 
 # -- what the literature expects is found ----------------------------------------------------------

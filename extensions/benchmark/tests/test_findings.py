@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 from command_line import Run
 
-from spanlab.analysis.data import Declared, Scored, score_table
+from spanlab.analysis.data import Scored, score_table
+from spanlab.analysis.data.coding import Declared
 from spanlab.core import SpanLabError
 from spanlab.extensions.benchmark import findings
 from spanlab.extensions.benchmark.findings import (

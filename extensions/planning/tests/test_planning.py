@@ -19,7 +19,7 @@ from session_tools import AtTheWindow, Guessing, take
 from study_files import Guest, study_in
 from study_files import take as take_session
 
-from spanlab.analysis.data import Declared
+from spanlab.analysis.data.coding import Declared
 from spanlab.core.agent_kinds import SIMULATED, AgentKind
 from spanlab.core.errors import SpanLabError
 from spanlab.extensions.planning import command
@@ -378,7 +378,7 @@ def test_an_effect_of_the_file_says_measure_column_and_conditions(tmp_path: Path
     for name, by, says in (("slower", "load", "leave out by and conditions"), ("signal", "", "give value d_prime")):
         with pytest.raises(SpanLabError, match=says):
             command._of_file(name, data, by, "")
-    assert own_effects("x", Declared.read(content))[0] == (
+    assert own_effects("x", Declared.read(content).effects)[0] == (
         "x: slower",
         "It compares distance 4 minus 0 in mean times.",
     )

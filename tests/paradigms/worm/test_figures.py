@@ -305,7 +305,7 @@ FOREIGN: list[tuple[str, dict[str, Any], Any, str]] = [
         "sc",
         {"list_length": 10},
         sc_figure(answer="asymmetric", offset=2),
-        "have not 1 on the right that are not mirror images",
+        "1 on the right without a mirror image",
     ),
     ("sc", {"list_length": 10}, sc_figure(cells=[0, 9, 11, 18, 22, 27, 33, 36, 44, 55]), "have not 0 on the right"),
     (
