@@ -119,7 +119,7 @@ def test_a_dead_link_is_no_site(tmp_path: Path) -> None:
     """Which shows that the build above would have failed."""
     for name in ("docs", "scripts", "CHANGELOG.md", "CONTRIBUTING.md", "mkdocs.yml"):
         (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, tmp_path / name)
-    for name in ("start.md", "tutorial.md"):
+    for name in ("start.md", "hour.md"):
         with (tmp_path / "docs" / name).open("a", encoding="utf-8") as file:
             file.write("\n[Nowhere](nowhere.md) and [no place](glossary.md#nowhere).\n")
     done = build(tmp_path / "mkdocs.yml", tmp_path / "built")
@@ -184,7 +184,7 @@ def test_pages_fit_a_phone(site: Path, tmp_path: Path) -> None:
     names = [
         "index",
         "start",
-        "tutorial",
+        "hour",
         "glossary",
         "commands",
         "functions",
