@@ -419,15 +419,15 @@ class ChatAgent(ConcurrentAgent):
     @override
     def slot(self) -> AbstractAsyncContextManager[None]:
         """A place for one trial under way; there are as many as requests may be."""
-        return self._client.place()
+        return self._client.rate_limiter.place()
 
     @override
     def stop(self, why: str) -> None:
         """Ask nothing new from now on: what is under way is still heard and kept, and an episode
         that wants more gets a ``Stopped``."""
-        self._client.wind_down(why)
+        self._client.rate_limiter.stop(why)
         if self.judge is not None:
-            self.judge.client.wind_down(why)
+            self.judge.client.rate_limiter.stop(why)
 
     @override
     async def teardown(self) -> None:

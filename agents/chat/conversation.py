@@ -4,7 +4,7 @@ replies."""
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -138,7 +138,7 @@ class Conversation:
             if past.instructions != last and not past.instructed:
                 self._instruct(past.instructions)
             if before.trials and past is before.trials[0] and not past.led:
-                self._lead(before.remarks)
+                self.lead(*before.remarks)
             self._recall(past)
             last = past.instructions
             shown.update(past.examples)
@@ -149,26 +149,22 @@ class Conversation:
             self._instruct(self._instruction_texts)
         self._led = context.practice or not before.trials
         if self._led:
-            self._lead(before.remarks)
+            self.lead(*before.remarks)
         examples = [example for example in context.examples if example.name not in shown]
         self._examples = tuple(example.name for example in examples)
         if examples:
-            self._lead((EXAMPLES_TEXT,))
+            self.lead(EXAMPLES_TEXT)
         for example in examples:
             self._show_example(example)
         if earlier or examples:
-            self._lead((TRIAL_TEXT,))
+            self.lead(TRIAL_TEXT)
 
     def _instruct(self, texts: tuple[str, ...]) -> None:
         """Give instructions: in their own role where they open the conversation, else within it."""
         if texts and not self._messages and not self._waiting and self._settings.instructions_as != "user":
             self._say(self._settings.instructions_as, tuple(map(Text, texts)))
         else:
-            self._lead(texts)
-
-    def lead(self, sentence: str) -> None:
-        """Say something before what is shown next."""
-        self._lead((sentence,))
+            self.lead(*texts)
 
     def forget_all_but(self, notes: str) -> None:
         """Begin anew with the instructions, and with the model's own notes in place of all that it
@@ -176,9 +172,9 @@ class Conversation:
         self._messages, self._chain = [], self._start
         self._waiting.clear()
         self._instruct(self._instruction_texts)
-        self._lead((f"Your notes:\n{notes if notes.strip() else EMPTY_REPLY}",))
+        self.lead(f"Your notes:\n{notes if notes.strip() else EMPTY_REPLY}")
 
-    def _lead(self, sentences: Sequence[str]) -> None:
+    def lead(self, *sentences: str) -> None:
         """Say something of ours before what is shown next."""
         if parts := tuple(Text(sentence) for sentence in sentences if sentence.strip()):
             self._waiting.append(parts)

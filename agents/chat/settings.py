@@ -412,37 +412,21 @@ class ChatSettings(BaseModel):
         return self
 
     @classmethod
-    def read(cls, values: Mapping[str, Any]) -> ChatSettings:
+    def read(cls, values: Mapping[str, Any], recorded: bool = False) -> ChatSettings:
         """Settings from plain values, such as those of a command line.
+
+        Parameters
+        ----------
+        recorded : whether they are those of a session, and are left as they were: presets and sentences
+            of ours may have changed since
 
         Raises
         ------
         SpanLabError
             naming every setting that is unknown or out of bounds.
         """
-        return cls._read(values)
-
-    @classmethod
-    def recorded(cls, values: Mapping[str, Any]) -> ChatSettings:
-        """Settings from the record of a session, as they were: presets and sentences of ours may
-        have changed since.
-
-        Raises
-        ------
-        SpanLabError
-            for a setting that there is no more.
-        """
-        return cls._read(values, _RECORDED)
-
-    @classmethod
-    def of_session(cls, info: Mapping[str, Any]) -> ChatSettings:
-        """The settings of a session with a chat model, from the content of its ``session.json``."""
-        return cls.recorded({name: value for name, value in info["agent_settings"].items() if name not in IN_NAME})
-
-    @classmethod
-    def _read(cls, values: Mapping[str, Any], context: str = "") -> ChatSettings:
         try:
-            return cls.model_validate(dict(values), context=context)
+            return cls.model_validate(dict(values), context=_RECORDED if recorded else "")
         except ValidationError as error:
             found = error.errors(include_url=False)
         problems = []
@@ -463,6 +447,12 @@ class ChatSettings(BaseModel):
                     f"'{key}': {expectation(problem)}; found {show(problem['input'])}" if key else expectation(problem)
                 )
         raise SpanLabError(f"chat settings: {'; '.join(problems)}")
+
+    @classmethod
+    def of_session(cls, info: Mapping[str, Any]) -> ChatSettings:
+        """The settings of a session with a chat model, from the content of its ``session.json``."""
+        kept = {name: value for name, value in info["agent_settings"].items() if name not in IN_NAME}
+        return cls.read(kept, recorded=True)
 
     def wording_for(self, paradigm: str) -> str | None:
         """The instructions for a paradigm in place of its own; None: its own.

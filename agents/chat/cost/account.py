@@ -7,11 +7,11 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from ..messages import Part, Picture, Reply, Request, Taken, Text
 from ..transport.request_limits import RequestLimits
-from .totals import Prices, Totals, duration, money, short, summary
+from .totals import Prices, Totals, duration, money, short
 
 #: how many characters a token is taken to have, until the server has told, and a picture
 CHARACTERS_PER_TOKEN = 4.0
@@ -279,10 +279,6 @@ class Account:
             return None
         left = self.expected - self.totals.replies - self.totals.cached
         return max(0.0, left * (self._clock() - self._began) / self._replies)
-
-    def summary(self) -> dict[str, Any]:
-        """The account for the record."""
-        return summary(self.totals, self.prices)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ import json
 import math
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
@@ -86,12 +85,13 @@ class Client:
         self._clock = clock
         scope = [endpoint.public, endpoint.provider, model, repeat, *([self._further] if self._further else [])]
         self._cache = ReplyCache(self._request_limits.cache, scope) if self._request_limits.cache is not None else None
-        self._rate_limiter = RateLimiter(
+        #: where requests and trials wait; once it is stopped, no new request leaves, nor one again
+        self.rate_limiter = RateLimiter(
             self._request_limits.concurrency,
             self._request_limits.requests_per_minute,
             self._request_limits.tokens_per_minute,
         )
-        self._account.freed = self._rate_limiter.look
+        self._account.freed = self.rate_limiter.look
         self.dialect = Dialect(endpoint.max_tokens_field)
         self._orders: dict[str, int] = {}
         self._met = False
@@ -130,15 +130,6 @@ class Client:
             **{name.lower(): value for name, value in own.items()},
         }
 
-    def place(self) -> AbstractAsyncContextManager[None]:
-        """A place for one trial: no more of them are open than requests may be under way."""
-        return self._rate_limiter.place()
-
-    def wind_down(self, why: str) -> None:
-        """Send no new request from now on, nor repeat one: whoever wants to gets
-        :class:`.Stopped`. Those under way come back."""
-        self._rate_limiter.stop(why)
-
     async def ask(self, request: Request, departures: Departures | None = None, fresh: bool = False) -> Reply:
         """The reply to a conversation.
 
@@ -164,7 +155,7 @@ class Client:
         outcome = await self._until_answered(request, departures)
         if isinstance(outcome, EndpointError):
             if not outcome.of_request:
-                self.wind_down(str(outcome))
+                self.rate_limiter.stop(str(outcome))
             raise outcome  # outside any except block, so that nothing of the request (whose headers hold the key) hangs on it  # noqa: E501
         if cache is not None:
             cache.put(request, outcome)
@@ -184,7 +175,7 @@ class Client:
         while True:
             departure = Departure(self._account, size, _longest(request), departures)
             tokens = self._account.size.tokens(size) if self._request_limits.tokens_per_minute else 0.0
-            async with self._rate_limiter.request(order, tokens, departure) as passed:
+            async with self.rate_limiter.request(order, tokens, departure) as passed:
                 if departure.refusal:
                     return EndpointError(departure.refusal)
                 waited, spoken = self._clock() - began, self.dialect
@@ -200,7 +191,7 @@ class Client:
             if (error := self._in_the_end(faults)) is not None:
                 return error
             self._announce(outcome.wait_s)
-            await self._rate_limiter.pause(outcome.pause(len(faults) - 1, request.identity or request.conversation))
+            await self.rate_limiter.pause(outcome.pause(len(faults) - 1, request.identity or request.conversation))
 
     def _in_the_end(self, faults: Sequence[Fault]) -> EndpointError | None:
         """Why a request is not repeated after its faults so far; None when it is."""

@@ -61,7 +61,8 @@ def fill(module: torch.nn.Module, path: Path) -> None:
     if len(places) > 1:
         several = ", ".join(place or "itself" for place in places)
         raise SpanLabError(
-            f"{path} holds weights of this module {len(places)} times ({several}); save those that are meant by themselves"
+            f"{path} holds weights of this module {len(places)} times ({several}); save those that are meant"
+            " by themselves"
         )
     if places and places[0]:
         named = {name.removeprefix(places[0]): value for name, value in named.items() if name.startswith(places[0])}

@@ -384,8 +384,9 @@ class Run:
                 source = checkpoint.load(beside if self.earlier else self.config.start_from)
                 take_over(self.network, source)
                 self.journal.write("start_from", checkpoint=source.name, sha256=source.sha256)
-        losses = [pool.loss for pool in training_data.pools["train"]]
-        self.learner = JointLoss(self.network, losses, weights_of_losses(training_data))
+        self.learner = JointLoss(
+            self.network, [pool.loss for pool in training_data.pools["train"]], weights_of_losses(training_data)
+        )
         read = {} if words.vectors is None else {"words": len(words.words), "vectors": words.vectors.described()}
         self.journal.write(
             "trials",

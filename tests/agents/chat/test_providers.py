@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanlab.agents.chat import ChatAgent, Endpoint
+from spanlab.agents.chat.cost.totals import summary
 from spanlab.agents.chat.providers import FILE_VARIABLE, providers, serving
 from spanlab.agents.chat.transport.refusals import explain_answer
 from spanlab.agents.chat.transport.replies import read_reply
@@ -337,7 +338,7 @@ def test_no_object_holds_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
         served.provider,
         agent.settings(),
         agent.apparatus(),
-        agent.spending.summary(),
+        summary(agent.spending.totals, agent.spending.prices),
         agent.request_limits,
     ):
         assert KEY not in repr(one)

@@ -149,7 +149,7 @@ def test_a_lasting_fault_lets_those_under_way_finish_and_no_other_begin() -> Non
         async def work() -> list[Any]:
             tasks = [asyncio.ensure_future(client.ask(_request(str(number)))) for number in range(6)]
             await asyncio.sleep(0.2)
-            client.wind_down("enough of it")
+            client.rate_limiter.stop("enough of it")
             results = await asyncio.gather(*tasks, return_exceptions=True)
             await client.aclose()
             return results
