@@ -475,9 +475,8 @@ class _Reading:
             self._shown(table, raw)
             self._answers_in_words(table)
             return
-        words = _plain_texts(table["correct"]).str.casefold()
-        if {*words} & {*VERDICTS}:
-            self._outcomes(table, words)
+        if {str(word).strip().casefold() for word in table["correct"].dropna().unique()} & {*VERDICTS}:
+            self._outcomes(table, _plain_texts(table["correct"]).str.casefold())
         if "answer" in table.columns and "correct_answer" not in table.columns:
             given, right = _plain_texts(table["answer"]), _plain_texts(table["correct"]).str.casefold().isin(YES)
             for name in (one for one in raw.columns if one not in {*table.columns, *self.read.values()}):
