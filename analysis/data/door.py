@@ -50,6 +50,8 @@ COLUMNS = tuple(one.name for one in RECORDED if one.loaded)
 NUMERIC = frozenset(one.name for one in RECORDED if one.type in ("integer", "number"))
 #: A column of more different values is no condition.
 _MOST_LEVELS = 50
+#: No set and no list has more items.
+_MOST_ITEMS = 100
 #: What stands where there is no value.
 _MISSING = frozenset(("NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "None", "null", "NULL", "#NULL!", "."))
 _GROUPED = re.compile(r"\s*[-+]?\d{1,3}([.,])\d{3}(\1\d{3})*(?!\1)[.,]\d+\s*")
@@ -856,14 +858,15 @@ def _may_be(ours: str, values: pd.Series) -> bool:
     """Return whether a column can be what its name says."""
     if values.isna().all():
         return False
-    if _is_number(values) and ours not in YES_NO:
-        return True
     if ours in YES_NO:
         words = YES | NO | ({*VERDICTS} if ours == "correct" else set())
         return all(str(one).strip().lower() in words for one in values.dropna().unique())
-    return ours not in NUMERIC or bool(
-        pd.Series([_number(str(one), "," in str(one)) for one in values.dropna().unique()]).notna().all()
-    )
+    if ours not in NUMERIC or (_is_number(values) and ours not in OF_DESIGNS):
+        return True
+    levels = np.array([_number(str(one), "," in str(one)) for one in values.dropna().unique()])
+    if ours in OF_DESIGNS:
+        return bool(((levels == np.floor(levels)) & (levels >= 0) & (levels <= _MOST_ITEMS)).all())
+    return bool(np.isfinite(levels).all())
 
 
 def _circle(given: np.ndarray, right: np.ndarray) -> float:
@@ -875,9 +878,9 @@ def _circle(given: np.ndarray, right: np.ndarray) -> float:
     ends = [float(end(np.r_[given[both], right[both]])) for end in (np.min, np.max)]
     radians = ends[1] <= 2 * np.pi + 0.01
     half = np.pi if radians else 180.0
-    if ends[1] > 2 * half + 0.5 or ends[0] < -half - 0.5:
-        return 0.0
-    return half if ends[0] >= 0 and ends[1] <= half + 0.01 else 2 * half
+    circle = half if ends[0] >= 0 and ends[1] <= half + 0.01 else 2 * half
+    whole = 0.9 * circle < ends[1] - ends[0] <= circle + 0.5
+    return circle if whole and ends[1] <= 2 * half + 0.5 and ends[0] >= -half - 0.5 else 0.0
 
 
 def _looks_like_radians(table: pd.DataFrame, most: float, whole: bool, known: bool) -> bool:

@@ -268,6 +268,15 @@ def test_answers_on_a_circle_without_scores_have_errors(tmp_path: Path, scale: f
     assert any("angles of a circle" in said for said in data.cautions)
 
 
+def test_estimates_are_no_angles_and_sizes_in_degrees_no_set_sizes(tmp_path: Path) -> None:
+    random = np.random.RandomState(3)
+    truth = random.uniform(0, 100, 120)
+    table = pd.DataFrame({"id": "S1", "size": 1.5, "target": truth, "response": truth + random.normal(0, 9, 120)})
+    items = answers(load([_written(table, tmp_path / "t.csv")]))
+    assert "error" not in items.columns
+    assert items["set_size"].isna().all()
+
+
 LISTS = pd.DataFrame({"id": ["S1", "S2"], "presented": ["BCDF", "FGHJ"], "recalled": ["BDCF", "FGH-"]})
 
 
