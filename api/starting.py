@@ -139,26 +139,31 @@ def _filled(text: str, words: dict[str, Any]) -> str:
 @public
 def show(
     paradigm: ParadigmArgument,
-    output: Annotated[PathLike, typer.Option("-o", "--output", help="PNG file to write", metavar="FILE")],
+    output: Annotated[
+        PathLike, typer.Option("-o", "--output", help="file to write: .png, or .gif or .mp4 for a film", metavar="FILE")
+    ],
     *,
     levels: LevelsOption = None,
     seed: Annotated[int, typer.Option("--seed", help="seed of the trial", min=0)] = 1,
     generator: GeneratorOption = None,
 ) -> Result:
     """Draw one trial's timeline: every display, its phase, its ms, the question and the correct
-    answer.
+    answer; or write the trial as a film that takes as long as it does for people.
 
     Examples
     --------
     >>> spanlab.show("vsr", "trial.png", levels={"list_length": 3}).file.name
     'trial.png'
     """
-    from ..paradigms.preview.sheet import trial_picture
+    from ..paradigms.preview.sheet import trial_picture, write_film
 
     file = Path(output)
-    if file.suffix and file.suffix.lower() != ".png":
-        raise SpanLabError(f"a trial is drawn as a .png; found '{file.name}'")
+    if (kind := file.suffix.lower()) not in ("", ".png", ".gif", ".mp4"):
+        raise SpanLabError(f"a trial is drawn as a .png, or a film as a .gif or .mp4; found '{file.name}'")
     loaded, trial = one_trial(paradigm, levels, seed, generator)
+    if kind in (".gif", ".mp4"):
+        write_film(trial, file)
+        return Result([str(file)], files=[file])
     picture = trial_picture(trial, loaded)
     try:
         picture.save(file, format="PNG", dpi=picture.info["dpi"])
