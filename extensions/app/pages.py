@@ -42,9 +42,18 @@ from .jobs import Job, Jobs, command_of
 from .points import MarkAnswers, trials_of
 from .replies import Replies
 from .reports import KINDS, SANDBOX, Report, Reports
+from .studies import FORMATS, Studies
 
+#: what begins the names of what jobs are about, where that is a study
+_OF_STUDY = "study:"
 #: what the first page leads to: its sentence, and its address
-_DOORS = (("take", "/paradigms"), ("look", "/sessions"), ("replies", "/replies"), ("compare", "/reports"))
+_DOORS = (
+    ("take", "/paradigms"),
+    ("studies", "/studies"),
+    ("look", "/sessions"),
+    ("replies", "/replies"),
+    ("compare", "/reports"),
+)
 #: the columns of the table of replies, as they stand there, and those that are numbers
 _COLUMNS = (
     "who", "paradigm", "levels", "trial", "question", "answer", "right_answer", "mark", "reply", "tokens_read",
@@ -68,7 +77,7 @@ class AppPages:
         self.data, self.language = data, language
         self.index, self.jobs, self.curves = SessionIndex(data), Jobs(data), Curves(data)
         self.reports = Reports(data, self.jobs, self.curves)
-        self.replies = Replies(self.index)
+        self.replies, self.studies = Replies(self.index), Studies(data)
         self.catalogue = shown.Catalogue(data / ".app" / "networks.json")
         self._texts = {
             key.removeprefix("app."): text for key, text in sentences(language).items() if key.startswith("app.")
@@ -99,6 +108,11 @@ class AppPages:
             Route("/paradigms/{name}/points", self.points),
             Route("/sessions", self.sessions),
             Route("/sessions/{path:folder}/trials/{key}", self.trial),
+            Route("/studies", self.all_studies),
+            Route("/studies", self.make_study, methods=["POST"]),
+            Route("/studies/{name}", self.study),
+            Route("/studies/{name}/live", self.study_live),
+            Route("/studies/{name}/{what}", self.study_does, methods=["POST"]),
             Route("/replies", self.all_replies),
             Route("/replies/state", self.replies_state),
             Route("/replies/data/table", self.replies_table),
@@ -184,6 +198,59 @@ class AppPages:
             raise MissingError
         looked = await run_in_threadpool(shown.look_at, self.data, path, key, _with_its_trials(line, lines), line.who)
         return self._page("trial.html", trial=looked, path=path)
+
+    async def all_studies(self, request: Request) -> Response:
+        """The studies whose files are beside the data."""
+        return self._page("studies.html", names=await run_in_threadpool(self.studies.names))
+
+    async def make_study(self, request: Request) -> Response:
+        """Make a study from the template."""
+        asked = await _asked(request)
+        name = await run_in_threadpool(self.studies.make, str(asked.get("name", "")), str(asked.get("title", "")))
+        return JSONResponse({"address": f"/studies/{name}"})
+
+    async def study(self, request: Request) -> Response:
+        """One study: its file as a form, its people, and what follows."""
+        name = str(request.path_params["name"])
+        if name not in await run_in_threadpool(self.studies.names):
+            raise MissingError
+        text = self.studies.file(name).read_text(encoding="utf-8")
+        fields = ()
+        with suppress(SpanLabError):
+            fields = self.studies.study(name).fields
+        return self._page(
+            "study.html",
+            name=name,
+            text=text,
+            fields=fields,
+            paradigms=spanlab.list_paradigms(),
+            formats=FORMATS,
+            exclusions=self.studies.exclusions(name),
+        )
+
+    async def study_live(self, request: Request) -> Response:
+        """Who has done what in a study, and what runs."""
+        name = str(request.path_params["name"])
+        now = await run_in_threadpool(self.studies.now, name)
+        jobs = [job for job in await run_in_threadpool(self.jobs.all) if job.paradigm == f"{_OF_STUDY}{name}"]
+        return JSONResponse({**now, "jobs": await _jobs_as_json(jobs)})
+
+    async def study_does(self, request: Request) -> Response:
+        """What the page of a study asks for at once."""
+        name, what = str(request.path_params["name"]), str(request.path_params["what"])
+        asked = await _asked(request)
+        if what == "draft":
+            return JSONResponse(await run_in_threadpool(self.studies.draft, name, asked))
+        if what == "questions":
+            return JSONResponse({"file": await run_in_threadpool(self.studies.add_questions, name, asked)})
+        if what == "links":
+            return JSONResponse({"links": await run_in_threadpool(self.studies.links, name, asked)})
+        if what == "exclusions":
+            await run_in_threadpool(self.studies.keep_exclusions, name, str(asked.get("text", "")))
+            return JSONResponse({})
+        if what == "act":
+            return JSONResponse({"said": await run_in_threadpool(self.studies.act, name, asked)})
+        raise MissingError
 
     async def all_replies(self, request: Request) -> Response:
         """What chat models answered, in one table."""
@@ -324,18 +391,7 @@ class AppPages:
         return JSONResponse(
             {
                 "sessions": [_as_json(line, self._texts["right_beside"]) for line in lines[:_ON_PAGE]],
-                "jobs": [
-                    {
-                        "name": job.name,
-                        "command": job.command,
-                        "state": job.state,
-                        "printed": job.printed,
-                        "address": job.address if opens else "",
-                    }
-                    for job, opens in [
-                        (job, job.state == "runs" and await _listens(job.address)) for job in jobs[:_NEWEST]
-                    ]
-                ],
+                "jobs": await _jobs_as_json(jobs),
                 "figures": list(figures),
                 "state": str(hash(tuple(line.state for line in answered))),
             }
@@ -411,6 +467,9 @@ class AppPages:
         kind, asked = str(request.path_params["kind"]), await _asked(request)
         if kind == "compare":
             return await self._compare(asked)
+        if kind.startswith("study-"):
+            arguments, address = await run_in_threadpool(self.studies.command, kind, asked, _free_port())
+            return await self._begin(arguments, f"{_OF_STUDY}{asked['study']}", asked, address)
         if asked.get("paradigm") not in spanlab.list_paradigms():
             raise SpanLabError("there is no such paradigm")
         lines = await run_in_threadpool(self.index.lines)
@@ -429,15 +488,32 @@ class AppPages:
             environment, secret = await run_in_threadpool(served, asked)
         else:
             raise MissingError
+        return await self._begin(arguments, asked["paradigm"], asked, address, environment, secret)
+
+    async def _begin(
+        self,
+        arguments: Sequence[str],
+        about: str,
+        asked: Mapping[str, Any],
+        address: str = "",
+        environment: Mapping[str, str] | None = None,
+        secret: Mapping[str, str] | None = None,
+    ) -> Response:
+        """Start a command, or say what it is."""
         if asked.get("only_command"):
             return JSONResponse({"command": command_of(arguments, environment)})
-        job = await run_in_threadpool(self.jobs.start, arguments, asked["paradigm"], address, environment, secret)
+        job = await run_in_threadpool(self.jobs.start, arguments, about, address, environment, secret)
         return JSONResponse({"name": job.name, "command": job.command, "address": job.address})
 
     async def _compare(self, asked: Mapping[str, Any]) -> Response:
         """Make a report of the chosen sessions, or of all that were searched for."""
         lines = await run_in_threadpool(self.index.lines)
         wanted = set(asked.get("sessions") or ())
+        if study := str(asked.get("study", "")):
+            of_study = f"{(await run_in_threadpool(self.studies.study, study)).name}/"
+            wanted = {line.path for line in lines if line.path.startswith(of_study)}
+            if not wanted:
+                raise SpanLabError("nobody has taken part yet")
         chosen = (
             [line for line in lines if line.path in wanted]
             if wanted
@@ -513,6 +589,20 @@ def _searched(lines: Sequence[SessionLine], text: str, paradigm: str) -> list[Se
         line
         for line in lines
         if all(word in f"{line.paradigm} {line.title} {line.who} {line.path} {line.kind}".casefold() for word in words)
+    ]
+
+
+async def _jobs_as_json(jobs: Sequence[Job]) -> list[dict[str, str]]:
+    """The newest of some jobs, each with the page that it serves if it can be opened now."""
+    return [
+        {
+            "name": job.name,
+            "command": job.command,
+            "state": job.state,
+            "printed": job.printed,
+            "address": job.address if job.state == "runs" and await _listens(job.address) else "",
+        }
+        for job in jobs[:_NEWEST]
     ]
 
 

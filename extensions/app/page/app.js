@@ -4,14 +4,14 @@
 import { button, element } from "./kit.js";
 
 /** @template {Element} T @param {string} name @param {new () => T} kind @returns {T} */
-function part(name, kind) {
+export function part(name, kind) {
   const found = document.querySelector(name);
   if (!(found instanceof kind)) throw new Error(`the page has no ${name}`);
   return found;
 }
 
 /** @param {string} address @param {object} asked */
-async function send(address, asked) {
+export async function send(address, asked) {
   const answer = await fetch(address, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(asked) });
   const said = await answer.json().catch(() => ({ problem: `${answer.status}` }));
   if (!answer.ok) throw new Error(said.problem || `${answer.status}`);
@@ -120,8 +120,8 @@ function asked(form, paradigm) {
 }
 
 /** Forms that start commands. @param {string} paradigm @param {() => void} look */
-function starting(paradigm, look) {
-  for (const form of /** @type {HTMLFormElement[]} */ ([...document.querySelectorAll("form.start")])) {
+export function starting(paradigm, look) {
+  for (const form of /** @type {HTMLFormElement[]} */ ([...document.querySelectorAll("form.start[data-kind]")])) {
     const command = form.querySelector(".command code"), problem = /** @type {HTMLElement} */ (form.querySelector(".problem"));
     const tell = (/** @type {unknown} */ error) => {
       problem.textContent = error instanceof Error ? error.message : "";
@@ -133,9 +133,11 @@ function starting(paradigm, look) {
         (error) => { if (command) command.textContent = ""; tell(error); },
       );
     };
-    form.addEventListener("change", preview);
-    document.querySelector("#levels")?.addEventListener("change", preview);
-    preview();
+    if (!form.dataset.quiet) {
+      form.addEventListener("change", preview);
+      document.querySelector("#levels")?.addEventListener("change", preview);
+      preview();
+    }
     form.addEventListener("submit", async (event) => {
       event.preventDefault();
       const button = /** @type {HTMLButtonElement} */ (event.submitter);
@@ -181,15 +183,35 @@ async function drawn(address) {
   return answer.ok ? document.importNode(new DOMParser().parseFromString(await answer.text(), "image/svg+xml").documentElement, true) : null;
 }
 
+/** A list of what was started. @param {HTMLElement} jobs @param {() => void} look @returns {(started: any[]) => void} */
+export function listing(jobs, look) {
+  /** @type {Set<string>} */
+  const opened = new Set();
+  let shown = "";
+  return (started) => {
+    if (shown === JSON.stringify(started)) return; // whoever has just reached a button keeps it
+    shown = JSON.stringify(started);
+    jobs.replaceChildren(...started.map((job) => {
+      const line = element("li", {}, element("strong", {}, jobs.dataset[job.state] || job.state), " ", element("code", {}, job.command));
+      if (job.address) line.append(" ", element("a", { href: job.address, target: "_blank", rel: "noopener", class: "button" }, jobs.dataset.open || ""));
+      if (job.state === "runs") line.append(" ", button(jobs.dataset.stop || "", () => void send(`/jobs/${job.name}/stop`, {}).then(look)));
+      if (job.printed) {
+        const details = /** @type {HTMLDetailsElement} */ (element("details", {}, element("summary", {}, jobs.dataset.printed || ""), element("pre", {}, job.printed)));
+        details.open = opened.has(job.name) || job.state === "failed";
+        details.addEventListener("toggle", () => { if (details.open) opened.add(job.name); else opened.delete(job.name); });
+        line.append(details);
+      }
+      return line;
+    }));
+  };
+}
+
 /** Sessions and curves while they grow. @param {string} paradigm @returns {() => void} */
 function watching(paradigm) {
   const none = part("#none", HTMLElement), progress = part("#progress", HTMLElement), rows = part("#progress tbody", HTMLTableSectionElement);
   const like = part("#replay select[name=like]", HTMLSelectElement), figures = part("#figures", HTMLSelectElement), figure = part("#figure", HTMLElement);
   const jobs = part("#jobs", HTMLElement), command = part("#figure-command", HTMLElement);
   let state = "", listed = "", shown = "", looking = false;
-  /** @type {Set<string>} */
-  const opened = new Set();
-
   const cell = (/** @type {string | Node} */ content, kind = "") => element("td", { class: kind }, content);
   const replay = part("#replay", HTMLFormElement), problem = part("#replay .problem", HTMLElement);
   const goOn = (/** @type {string} */ session) => {
@@ -211,20 +233,7 @@ function watching(paradigm) {
     if (!chosen && people[0]?.person && !like.dataset.touched) like.value = people[0].path;
     newOnes();
   };
-  const drawJobs = (/** @type {any[]} */ started) => {
-    jobs.replaceChildren(...started.map((job) => {
-      const line = element("li", {}, element("strong", {}, jobs.dataset[job.state] || job.state), " ", element("code", {}, job.command));
-      if (job.address) line.append(" ", element("a", { href: job.address, target: "_blank", rel: "noopener", class: "button" }, jobs.dataset.open || ""));
-      if (job.state === "runs") line.append(" ", button(jobs.dataset.stop || "", () => void send(`/jobs/${job.name}/stop`, {}).then(look)));
-      if (job.printed) {
-        const details = /** @type {HTMLDetailsElement} */ (element("details", {}, element("summary", {}, jobs.dataset.printed || ""), element("pre", {}, job.printed)));
-        details.open = opened.has(job.name) || job.state === "failed";
-        details.addEventListener("toggle", () => { if (details.open) opened.add(job.name); else opened.delete(job.name); });
-        line.append(details);
-      }
-      return line;
-    }));
-  };
+  const drawJobs = listing(jobs, look);
   const drawFigure = () => {
     const name = figures.value;
     if (!name || shown === `${name} ${state}`) return;
@@ -242,7 +251,7 @@ function watching(paradigm) {
     command.textContent = `spanlab figure ${name} ${command.dataset.folder} --paradigm ${paradigm} -o ${name}.svg`;
     if (command.parentElement) command.parentElement.hidden = false;
   };
-  const look = async () => {
+  async function look() {
     if (looking) return;
     looking = true;
     try {
@@ -265,7 +274,7 @@ function watching(paradigm) {
     } finally {
       looking = false;
     }
-  };
+  }
   const newOnes = () => { part("#new-trials", HTMLElement).hidden = !!like.value; };
   like.addEventListener("change", () => { like.dataset.touched = "yes"; newOnes(); });
   figures.addEventListener("change", drawFigure);

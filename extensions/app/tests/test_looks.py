@@ -58,6 +58,7 @@ def faults(tab: Tab, axe: str) -> list[tuple[Any, ...]]:
 def test_pages_have_no_fault_and_fit_light_and_dark_wide_and_narrow(tmp_path: Path, axe: str) -> None:
     data = tmp_path / "data"
     shutil.copytree(GOLDEN / CHAT, data / CHAT)
+    spanlab.new("study", "lab", output=tmp_path)
     with chromium(tmp_path / "profile") as browser, the_app(data, "--language", "de") as link, browser.tab() as tab:
         tab.open(link)
         tab.until("!!document.querySelector('.job')")
@@ -67,6 +68,8 @@ def test_pages_have_no_fault_and_fit_light_and_dark_wide_and_narrow(tmp_path: Pa
             "/paradigms": "document.querySelectorAll('.wall li').length > 30",
             "/paradigms/vsr": "document.querySelector('#figure svg a') && document.querySelector('#display').alt",
             "/sessions": "!!document.querySelector('table')",
+            "/studies": "!!document.querySelector('#new-study')",
+            "/studies/lab": "!!document.querySelector('#tasks li') && !!document.querySelector('#told li')",
             "/replies": "document.querySelectorAll('#rows tr').length === 4",
             f"/replies#{CHAT}/1/2": "!!document.querySelector('dialog[open] h3')",
             f"/sessions/{CHAT}/trials/1": "!!document.querySelector('.strip img')",

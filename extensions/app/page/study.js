@@ -1,0 +1,155 @@
+// @ts-check
+// A study: its file as a form and as text, its people and sessions, and what follows.
+import { listing, send, starting } from "./app.js";
+import { $, button, element } from "./kit.js";
+
+const fresh = document.querySelector("#new-study");
+if (fresh instanceof HTMLFormElement) {
+  fresh.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const problem = /** @type {HTMLElement} */ (fresh.querySelector(".problem"));
+    send("/studies", Object.fromEntries(new FormData(fresh))).then(
+      (said) => { location.href = said.address; },
+      (error) => { problem.textContent = error.message; problem.hidden = false; },
+    );
+  });
+}
+const page = document.querySelector("#study");
+if (page instanceof HTMLElement) study(page, `/studies/${page.dataset.name}`);
+
+/** @param {HTMLElement} page @param {string} address */
+function study(page, address) {
+  const form = /** @type {HTMLFormElement} */ ($("form")), text = /** @type {HTMLTextAreaElement} */ ($("text"));
+  const save = /** @type {HTMLButtonElement} */ ($("save")), rows = $("tasks"), tell = $("told");
+  /** @type {any} */
+  let data = {};
+  let asked = 0, timer = 0, inForm = false; // which of the two was changed last
+  /** @param {string} name @returns {any} */
+  const control = (name) => form.elements.namedItem(name);
+  const language = () => (data.languages || ["en"])[0];
+  const levels = (/** @type {Record<string, any>} */ chosen) => Object.entries(chosen || {}).map(([name, level]) => `${name}=${[level].flat().join(",")}`).join("; ");
+  /** @param {string} typed */
+  const read = (typed) => Object.fromEntries(typed.split(";").map((one) => one.trim()).filter(Boolean).map((one) => {
+    const [name = "", values = ""] = one.split("=");
+    const found = values.split(",").map((value) => { try { return JSON.parse(value); } catch { return value.trim(); } });
+    return [name.trim(), found.length > 1 ? found : found[0]];
+  }));
+
+  /** @param {any} entry @param {number} at */
+  function task(entry, at) {
+    const one = typeof entry === "string" ? { paradigm: entry } : entry, label = one.as || one.paradigm;
+    const field = (/** @type {string} */ name, /** @type {string} */ value, /** @type {Record<string, string>} */ more = {}) => element("label", {}, page.dataset[name] || "", " ", element("input", { name: `${name}-${at}`, value, autocomplete: "off", "aria-label": `${label}: ${page.dataset[name]}`, ...more }));
+    const practice = element("input", { type: "checkbox", name: `practice-${at}`, ...(one.practice === false ? {} : { checked: "" }) });
+    const move = (/** @type {number} */ by) => { const list = [...data.paradigms]; list.splice(at + by, 0, ...list.splice(at, 1)); void change({ paradigms: list }); };
+    return element("li", {}, element("strong", {}, label), field("trials", String(one.trials ?? ""), { inputmode: "numeric" }), field("levels", levels(one.set)),
+      element("label", { class: "check" }, practice, " ", page.dataset.practice || ""),
+      element("span", { class: "buttons" }, ...(at ? [button("↑", () => move(-1), { "aria-label": `${page.dataset.up}: ${label}` })] : []), button("×", () => void change({ paradigms: data.paradigms.filter((/** @type {any} */ _, /** @type {number} */ number) => number !== at) }), { "aria-label": `${page.dataset.remove}: ${label}` })));
+  }
+  function fill() {
+    for (const name of ["title", "people"]) control(name).value = data[name] ?? "";
+    control("languages").value = (data.languages || []).join(", ");
+    control("sessions").value = Array.isArray(data.sessions) ? "" : (data.sessions ?? 1);
+    control("sessions").disabled = Array.isArray(data.sessions);
+    control("order").value = data.order ?? "fixed";
+    control("fields").value = (data.fields || []).filter((/** @type {any} */ one) => typeof one === "string").join(", ");
+    for (const name of ["consent", "debrief"]) control(name).value = data[name]?.[language()] ?? "";
+    control("phones").value = data.online?.require?.phones ?? "allowed";
+    control("admission").value = data.online?.admission ?? "open";
+    rows.replaceChildren(...(data.paradigms || []).map(task));
+  }
+  /** The file as the form has it. */
+  function gathered() {
+    const words = (/** @type {string} */ name) => control(name).value.split(",").map((/** @type {string} */ one) => one.trim()).filter(Boolean);
+    const made = { ...data, title: control("title").value, languages: words("languages"), order: control("order").value };
+    const keep = (/** @type {string} */ name, /** @type {any} */ value, /** @type {any} */ usual) => { if (value === usual || value === "") delete made[name]; else made[name] = value; };
+    if (!control("sessions").disabled) keep("sessions", Number(control("sessions").value) || 1, undefined);
+    keep("people", control("people").value ? Number(control("people").value) : "", "");
+    const own = (data.fields || []).filter((/** @type {any} */ one) => typeof one !== "string"), fields = [...words("fields"), ...own];
+    keep("fields", fields.length ? fields : "", "");
+    for (const name of ["consent", "debrief"]) keep(name, control(name).value.trim() ? { ...data[name], [language()]: `${control(name).value.trim()}\n` } : "", "");
+    const online = { ...data.online, require: { ...data.online?.require, phones: control("phones").value }, admission: control("admission").value };
+    if (data.online || online.require.phones !== "allowed" || online.admission !== "open") made.online = online;
+    made.paradigms = (data.paradigms || []).map((/** @type {any} */ entry, /** @type {number} */ at) => {
+      const one = typeof entry === "string" ? { paradigm: entry } : { ...entry };
+      const trials = control(`trials-${at}`)?.value, chosen = read(control(`levels-${at}`)?.value || "");
+      if (trials) one.trials = Number(trials); else delete one.trials;
+      if (Object.keys(chosen).length) one.set = chosen; else delete one.set;
+      if (control(`practice-${at}`)?.checked) delete one.practice; else one.practice = false;
+      return Object.keys(one).length === 1 ? one.paradigm : one;
+    });
+    return made;
+  }
+  /** @param {object} wanted */
+  async function draft(wanted) {
+    const mine = ++asked;
+    const said = await send(`${address}/draft`, wanted).catch((error) => ({ wrong: [error.message], said: [] }));
+    if (mine !== asked) return said;
+    if ("data" in wanted) text.value = said.text ?? text.value;
+    else if (said.data) { data = said.data; fill(); }
+    tell.replaceChildren(...[...said.wrong, ...said.said].map((line) => element("li", { class: said.wrong.length ? "problem" : "" }, line)));
+    save.disabled = !!said.wrong.length;
+    save.textContent = ("save" in wanted && !said.wrong.length ? save.dataset.saved : save.dataset.save) || "";
+    return said;
+  }
+  const change = (/** @type {object} */ changes) => { // at once, so that nothing that is typed meanwhile undoes it
+    clearTimeout(timer);
+    inForm = true;
+    data = { ...gathered(), ...changes };
+    if (Object.keys(changes).length) fill(); // and not while somebody types
+    return draft({ data });
+  };
+  const soon = (/** @type {() => void} */ act) => { clearTimeout(timer); asked += 1; timer = window.setTimeout(act, 350); save.textContent = save.dataset.save || ""; };
+  text.addEventListener("input", () => { inForm = false; soon(() => void draft({ text: text.value })); });
+  form.addEventListener("input", (event) => { if (event.target === control("add")) return; inForm = true; soon(() => void change({})); });
+  form.addEventListener("submit", (event) => event.preventDefault());
+  control("add").addEventListener("change", () => { const name = control("add").value; control("add").value = ""; if (name) void change({ paradigms: [...(data.paradigms || []), name] }); });
+  save.addEventListener("click", async () => {
+    clearTimeout(timer);
+    const said = await draft({ ...(inForm ? { data: gathered() } : { text: text.value }), save: "yes" });
+    if (!said.wrong.length) void look();
+  });
+
+  /** A form that asks for something at once. @param {string} id @param {string} what @param {(said: any) => void} then */
+  function does(id, what, then) {
+    const one = /** @type {HTMLFormElement} */ ($(id)), problem = /** @type {HTMLElement} */ (one.querySelector(".problem"));
+    one.addEventListener("submit", (event) => {
+      event.preventDefault();
+      const act = /** @type {HTMLButtonElement | null} */ (event.submitter)?.value;
+      send(`${address}/${what}`, { ...Object.fromEntries(new FormData(one)), ...(act ? { what: act } : {}) }).then(
+        (said) => { problem.hidden = true; then(said); },
+        (error) => { problem.textContent = error.message; problem.hidden = false; },
+      );
+    });
+  }
+  does("questions", "questions", (said) => void change({ paradigms: [...(data.paradigms || []), said.file] }));
+  does("exclusions", "exclusions", () => {});
+  does("care", "act", (said) => { $("said-of-people").replaceChildren(...said.said.map((/** @type {string} */ line) => element("li", {}, line))); void look(); });
+  does("links", "links", (said) => $("links-made").replaceChildren(...said.links.map((/** @type {{link: string, picture: string}} */ one) =>
+    element("li", {}, ...(one.picture ? [element("img", { src: one.picture, alt: "", width: "120" })] : []), element("a", { href: one.link }, one.link)))));
+
+  const drawJobs = listing($("jobs"), () => void look());
+  /** @param {string} id @param {Record<string, unknown>[]} found */
+  const drawTable = (id, found) => {
+    const first = found[0], place = $(id);
+    place.hidden = !first;
+    if (!first) return;
+    place.replaceChildren(element("table", {}, element("thead", {}, element("tr", {}, ...Object.keys(first).map((name) => element("th", { scope: "col" }, name)))),
+      element("tbody", {}, ...found.map((row) => element("tr", {}, ...Object.values(row).map((value, at) => element(at ? "td" : "th", at ? {} : { scope: "row" }, String(value ?? ""))))))));
+  };
+  async function look() {
+    const answer = await fetch(`${address}/live`);
+    if (!answer.ok) return;
+    const now = await answer.json();
+    drawJobs(now.jobs);
+    drawTable("people", now.people);
+    drawTable("sessions", now.sessions);
+    $("nobody").hidden = !!now.people.length || !!now.sessions.length;
+    for (const select of /** @type {NodeListOf<HTMLSelectElement>} */ (document.querySelectorAll("select[name=visit]"))) {
+      if ([...select.options].map((option) => option.value).join() !== now.visits.join()) select.replaceChildren(...now.visits.map((/** @type {string} */ visit) => new Option(visit, visit)));
+    }
+  }
+  starting("", () => void look());
+  void draft({ text: text.value });
+  void look();
+  setInterval(() => { if (!document.hidden) void look(); }, 2000);
+}
