@@ -64,6 +64,12 @@ def test_a_guide_is_read_at_one_go(guide: str) -> None:
     assert words(f"docs/{guide}") <= GUIDE
 
 
+def test_ten_questions_have_short_answers() -> None:
+    answers = (ROOT / "docs" / "questions-of-newcomers.md").read_text(encoding="utf-8").split("\n## ")[1:]
+    assert len(answers) == 10
+    assert max(len(answer.split()) for answer in answers) <= 120
+
+
 def test_documents_are_not_a_book() -> None:
     """Apart from pages that are made by scripts."""
     made = {path.name for path in (ROOT / "scripts" / "pages").glob("*.md")} | {"limited.md", "capacity.md"}
