@@ -22,7 +22,7 @@ from ..plan import Request, try_out
 from ..run import begin
 from ..runner import Progress, Runner
 from ..session import Session, complete, reopen, utc_now
-from .participants import NOT_PASSED, REFUSED, in_group, leave
+from .participants import NOT_PASSED, REFUSED, forget_refusal, in_group, leave
 from .schema import EndingName
 from .study import Study, StudyParadigm
 from .visit import Visit, agreed_in
@@ -134,8 +134,14 @@ class Battery:
                 if self._tried != self._for and (self.agent.compiles_ahead or self.visit.study.keys.own):
                     self.try_out()
                 self._run()
+            except NoConsentError as error:
+                refusal = error
+            else:
+                return
             finally:
                 self.agent.close()
+        forget_refusal(self.visit.folder.parent.parent, self.visit.person)
+        raise refusal
 
     @property
     def _for(self) -> tuple[Path, int, str]:

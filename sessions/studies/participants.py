@@ -29,6 +29,7 @@ from ...core.atomic_files import (
     only_writer,
     read_lines,
     sync_folder,
+    write_json,
     write_whole,
 )
 from ...core.errors import SpanLabError
@@ -36,7 +37,7 @@ from ...core.locale import sentence
 from ...paradigms.identity import stream
 from ..session import utc_now
 from .schema import Group
-from .visit_files import JOURNAL, last_sign, runs
+from .visit_files import HEAD, JOURNAL, last_sign, read_head, runs
 
 #: People of each kind are counted by themselves, so that pilots and rehearsals do not use up the
 #: rows of a Latin square.
@@ -46,6 +47,8 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 _FILE = "participants.jsonl"
 _PATIENCE_S = 20.0
 _GONE = ".withdrawn-"
+#: before the number of somebody who does not agree to take part, in place of an identifier
+_REFUSED = "refused-"
 _MOST = 1_000_000
 _BLANKS = {" ": "blank", "\n": "line_break", "\t": "tab"}
 
@@ -410,6 +413,7 @@ def register(
     make_folder(folder, remedy="choose another folder with --data")
     with only_writer(folder, _PATIENCE_S):
         _sweep(folder)
+        _forget_refusals(folder)
         for person, why in assign.leavers(people(folder)) if assign is not None else ():
             append_line(folder / _FILE, {**_note("left", person), "at": now(), "why": why})
         returning = find(folder, name) if name else None
@@ -510,6 +514,40 @@ def withdraw(
                 f"not everything could be removed ({error.filename}: {error.strerror or error}); remove the cause, and"
                 " withdraw again"
             ) from None
+
+
+def forget_refusal(folder: Path, person: Person) -> None:
+    """Have a number stand for somebody who does not agree to take part, in place of the identifier and of what a link
+    said. Nothing is forgotten of somebody who has agreed before.
+
+    Raises
+    ------
+    SpanLabError
+        when the folder cannot be written.
+    """
+    visits = runs(folder, str(person.name))
+    journals = {visit / JOURNAL: read_lines(visit / JOURNAL) for visit in visits}
+    if any(line["event"] == "consent" for lines in journals.values() for line in lines):
+        return
+    name = f"{_REFUSED}{person.kind}-{person.number}"
+    with only_writer(folder, _PATIENCE_S):
+        for visit in visits:
+            write_json(visit / HEAD, {**read_head(visit), "participant": name})
+        for journal, lines in journals.items():
+            without_link = [{key: value for key, value in line.items() if key != "link"} for line in lines]
+            write_whole(journal, b"".join(map(json_line, without_link)))
+        (folder / str(person.name)).rename(folder / name)
+        sync_folder(folder)
+        _forget_refusals(folder)
+
+
+def _forget_refusals(folder: Path) -> None:
+    """Take the identifiers of people out of the list whose folders have lost theirs."""
+    lines, refused = read_lines(folder / _FILE), {path.name for path in folder.glob(f"{_REFUSED}*")}
+    known = [(line, f"{_REFUSED}{line['kind']}-{line['number']}") for line in lines]
+    if any(name in refused and line["participant"] != name for line, name in known):
+        without_names = [{**line, "participant": name} if name in refused else line for line, name in known]
+        write_whole(folder / _FILE, b"".join(map(json_line, without_names)))
 
 
 def left_over(folder: Path) -> list[Path]:

@@ -16,6 +16,7 @@ from spanlab.core.errors import SpanLabError
 from spanlab.extensions.browser.visits.offers import StudyOffer
 from spanlab.sessions import find_sessions, read_session
 from spanlab.sessions.studies.battery import Battery, NoConsentError
+from spanlab.sessions.studies.participants import people
 from spanlab.sessions.studies.study import Study
 from spanlab.sessions.studies.visit import Visit
 from spanlab.sessions.studies.visit_files import read_head
@@ -44,8 +45,35 @@ def refuses() -> Guest:
 def test_of_who_refuses_nothing_that_was_typed_stays(study: Study, data: Path) -> None:
     with pytest.raises(NoConsentError):
         take(study, data, guest=refuses(), fields=TYPED)
-    assert (data / "pair" / "p01" / "session-1" / "battery.jsonl").exists()
+    assert (data / "pair" / "refused-person-1" / "session-1" / "battery.jsonl").exists()
     assert kept(data) == set()
+
+
+@pytest.mark.parametrize("name", ["unmistakable-7f3", "7"])
+@pytest.mark.parametrize("killed", [False, True])
+def test_of_who_refuses_the_identifier_does_not_stay(study: Study, data: Path, name: str, killed: bool) -> None:
+    take(study, data, "p02", fields=TYPED)
+    with pytest.raises(NoConsentError):
+        take(study, data, name, guest=refuses())
+    listed = data / "pair" / "participants.jsonl"
+    if killed:  # before the list was written
+        text = listed.read_text(encoding="utf-8").replace("refused-person-2", name)
+        listed.write_text(text, encoding="utf-8")
+        take(study, data, "p03")
+    assert not (data / "pair" / name).exists()
+    for path in data.rglob("*"):
+        text = f"{path.name}\n" + (path.read_text("utf-8", "replace") if path.is_file() else "")
+        assert f'"participant":"{name}"' not in text.replace(" ", "")
+        assert name == "7" or name not in text
+    assert [person.number for person in people(data / "pair")] == ([1, 2, 3] if killed else [1, 2])
+
+
+def test_who_has_agreed_before_keeps_the_data(study: Study, data: Path) -> None:
+    take(study, data, fields=TYPED)
+    other = study_in(data.parent, STUDY.replace("Do you agree?", "Do you still agree?"))
+    with pytest.raises(NoConsentError):
+        take(other, data, session=2, guest=refuses())
+    assert len(find_sessions([data / "pair" / "p01"])) == 3
 
 
 def test_what_was_typed_is_kept_once_the_participant_agrees(study: Study, data: Path) -> None:
@@ -111,7 +139,7 @@ def test_a_refusal_at_the_command_line_leaves_nothing(
     monkeypatch.setattr(seating, "seat", lambda *_: refuses())
     typed = [word for name, value in TYPED.items() for word in ("--field", f"{name}={value}")]
     told = complaint(*run("run", "study.yaml", "--participant", "p01", "--session", "1", *typed))
-    assert "To ask again: the same command with " in told, "answers are not known, so they have to be given again"
+    assert "To ask again: the same command" in told, "answers are not known, so they have to be given again"
     assert kept(study.file.parent / "data") == set()
 
 

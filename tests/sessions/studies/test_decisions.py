@@ -48,7 +48,7 @@ def test_who_does_not_agree_takes_nothing_and_it_is_on_record(study: Study, data
         guest.pages[-1]
         == "Thank you: You have not agreed to take part, so the session ends here. Please tell the experimenter."
     )
-    (folder,) = (data / "pair" / "p01").iterdir()
+    (folder,) = (data / "pair" / "refused-person-1").iterdir()
     assert [line["event"] for line in journal(folder)] == ["begun", "refused"]
     assert not states(folder)
     status, out, _ = run("study", "status", study.file, "--data", data)
@@ -56,14 +56,15 @@ def test_who_does_not_agree_takes_nothing_and_it_is_on_record(study: Study, data
     assert f"consent refused {journal(folder)[-1]['at'][:10]}" in out
 
 
-def test_who_refused_is_asked_again_and_may_agree(study: Study, data: Path, run: Run) -> None:
+def test_who_refused_begins_anew_and_may_agree(study: Study, data: Path, run: Run) -> None:
     with pytest.raises(NoConsentError):
         take(study, data, guest=refuses())
     guest = Guest()
-    visit = take(study, data, existing="resume", guest=guest)
+    visit = take(study, data, guest=guest)
     assert guest.offered == [("agree", "refuse")]
-    assert [line["event"] for line in journal(visit.folder)] == ["begun", "refused", "resumed", "consent", "finished"]
-    assert "consent refused" not in run("study", "status", study.file, "--data", data)[1]
+    assert [line["event"] for line in journal(visit.folder)] == ["begun", "consent", "finished"]
+    assert visit.person.number == 2
+    assert "consent refused" in run("study", "status", study.file, "--data", data)[1]
 
 
 def test_who_leaves_without_an_answer_is_asked_at_the_next_start(study: Study, data: Path) -> None:
@@ -123,8 +124,7 @@ def test_a_refusal_at_the_command_line(run: Run, study: Study, monkeypatch: pyte
     )
     first, last = told.strip().splitlines()[-2:]
     assert first == "p01 does not agree to take part, so nothing began; the refusal is recorded (spanlab study status)"
-    # the answers were not kept, so they have to be given again
-    assert last == "To ask again: the same command with --participant p01 --session 2 --existing resume"
+    assert last == "To ask again: the same command; nothing that says who it was is kept"
 
 
 # -- practice that is not passed -------------------------------------------------------------------

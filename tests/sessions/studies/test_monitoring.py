@@ -118,7 +118,7 @@ def test_refusals_beginnings_and_withdrawals(study: Study, tmp_path: Path, run: 
         take(study, data, "p01", guest=refuses, fields={})
     take(study, data, "p02", fields={})
     (refused, *_) = Monitor(study, data).look(time.time())
-    assert (refused.participant, refused.state) == ("p01", "refused")
+    assert (refused.participant, refused.state) == ("refused-person-1", "refused")
     person = find(data / "pair", "p02")
     assert person is not None
     status, printed, _ = run("study", "monitor", "study.yaml", "--once")
@@ -128,7 +128,7 @@ def test_refusals_beginnings_and_withdrawals(study: Study, tmp_path: Path, run: 
     assert "group" not in lines[0]
     assert any("p02" in line and "cells (2 of 2)" in line and "4/4" in line for line in lines)
     withdraw(data / "pair", person, 2)
-    assert [one.participant for one in Monitor(study, data).look(time.time())] == ["p01"]
+    assert [one.participant for one in Monitor(study, data).look(time.time())] == ["refused-person-1"]
     for path in (data / "pair").rglob("*.json*"):
         os.utime(path, (time.time() - 3 * 86400, time.time() - 3 * 86400))
     assert "1 older row with --all" in run("study", "monitor", "study.yaml")[1]
