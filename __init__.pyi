@@ -8,11 +8,11 @@ from .api.exchange import export as export
 from .api.exchange import import_data as import_data
 from .api.listing import catalogue as catalogue
 from .api.machines import SessionResult as SessionResult
+from .api.machines import read_responses as read_responses
 from .api.machines import replay as replay
 from .api.people import resume as resume
 from .api.people import run as run
 from .api.python import inspect_task as inspect_task
-from .api.python import read_responses as read_responses
 from .api.python import render as render
 from .api.screens import display as display
 from .api.screens import timing as timing

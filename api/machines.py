@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import functools
+import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from html import escape
@@ -40,7 +41,6 @@ from .options import (
     table_lines,
     watcher,
 )
-from .python import read_responses
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -207,6 +207,39 @@ def result_in_words(folder: Path, info: Mapping[str, Any]) -> str:
         f"{info['agent']}, {info['paradigm']}: {right:,} of {len(rows):,} answers right"
         f" ({right / len(rows):.0%}{level})"
     )
+
+
+def read_responses(data: str | Path | Iterable[str | Path], columns: Sequence[str] | None = None) -> pd.DataFrame:
+    """The answers of sessions, or of data folders full of sessions: one row for each scored item.
+
+    Answers are values and not the JSON text of the files: a number, a word, a list of cells.
+
+    Parameters
+    ----------
+    data : sessions, or folders that hold sessions
+    columns : those to read, such as ``["correct", "set_size"]``; all when not given
+        (``docs/record.md`` says what they mean)
+
+    Raises
+    ------
+    SpanLabError
+        when a session cannot be read.
+
+    Examples
+    --------
+    >>> result = spanlab.replay("vsr", agent="ideal", trials=2)
+    >>> set(result.responses["answer"].map(type))
+    {<class 'int'>}
+    """
+    from ..sessions.record.table import COLUMNS
+    from ..sessions.record.table import read_responses as read_table
+
+    table = read_table(data, columns)
+    types = {column.name: column.type for column in COLUMNS}
+    for name in table.columns:
+        if types.get(str(name), "json") == "json":
+            table[name] = [json.loads(text) if isinstance(text, str) else None for text in table[name]]
+    return table
 
 
 class GivenInPython(Treatment, total=False):

@@ -1,16 +1,11 @@
-"""What programs do besides the commands: answers as a data frame, pixels of a trial, and a task of
-inspect_ai."""
+"""What programs do besides the commands: pixels of a trial, and a task of inspect_ai."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas as pd
 
     from ..paradigms import Trial
 
@@ -66,36 +61,3 @@ def render(trial: Trial, size_px: int = 96) -> np.ndarray:
     return np.stack(
         [network_frame(scene) if size_px == 32 else np.asarray(picture(scene, size_px)) for scene in scenes]
     )
-
-
-def read_responses(data: str | Path | Iterable[str | Path], columns: Sequence[str] | None = None) -> pd.DataFrame:
-    """The answers of sessions, or of data folders full of sessions: one row for each scored item.
-
-    Answers are values and not the JSON text of the files: a number, a word, a list of cells.
-
-    Parameters
-    ----------
-    data : sessions, or folders that hold sessions
-    columns : those to read, such as ``["correct", "set_size"]``; all when not given
-        (``docs/record.md`` says what they mean)
-
-    Raises
-    ------
-    SpanLabError
-        when a session cannot be read.
-
-    Examples
-    --------
-    >>> result = spanlab.replay("vsr", agent="ideal", trials=2)
-    >>> set(result.responses["answer"].map(type))
-    {<class 'int'>}
-    """
-    from ..sessions.record.table import COLUMNS
-    from ..sessions.record.table import read_responses as read_table
-
-    table = read_table(data, columns)
-    types = {column.name: column.type for column in COLUMNS}
-    for name in table.columns:
-        if types.get(str(name), "json") == "json":
-            table[name] = [json.loads(text) if isinstance(text, str) else None for text in table[name]]
-    return table
