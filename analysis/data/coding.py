@@ -83,7 +83,11 @@ class DeclaredEffect:
 
     def concerned(self, items: pd.DataFrame) -> np.ndarray:
         """Mark the rows that it is about: of its phase, or else as :func:`asked_last` says."""
-        return items["phase"].eq(self.phase).to_numpy(bool) if self.phase else asked_last(items, (self.of, self.along))
+        return (
+            items["phase"].eq(self.phase).fillna(False).to_numpy(bool)
+            if self.phase
+            else asked_last(items, (self.of, self.along))
+        )
 
 
 @dataclass(frozen=True)
@@ -140,11 +144,16 @@ def asked_last(items: pd.DataFrame, columns: Iterable[str] = ()) -> np.ndarray:
     """Mark the questions of the last phase of trials that have scored questions in several, such as
     the probe after a cue that is answered, too; all where columns that matter tell phases apart, or
     have values in others alone."""
-    if not {"phase", "ask"} <= {*items.columns} or items["phase"].nunique() < 2 or "phase" in columns:
-        return np.ones(len(items), bool)
-    last = items["phase"].eq(items["phase"].iloc[int(items["ask"].astype(float).argmax())]).to_numpy(bool)
+    everything = np.ones(len(items), bool)
+    if not {"phase", "ask", "unit_trial"} <= {*items.columns} or items["phase"].nunique() < 2 or "phase" in columns:
+        return everything
+    asks = items["ask"].to_numpy(float, na_value=np.nan)
+    of_one_trial = items[["unit_trial", "phase"]].drop_duplicates()["unit_trial"].duplicated().any()
+    if not np.isfinite(asks).any() or not of_one_trial:  # parts of a session may be called phases, too
+        return everything
+    last = items["phase"].eq(items["phase"].iloc[int(np.nanargmax(asks))]).fillna(False).to_numpy(bool)
     elsewhere = any(name in items.columns and items[name][last].isna().all() for name in columns)
-    return np.ones(len(items), bool) if elsewhere else last
+    return everything if elsewhere else last
 
 
 def _levels(factor: Any) -> tuple[Any, ...]:

@@ -175,6 +175,14 @@ def test_effects_compare_numbers_and_truth_values_in_the_questions_of_one_phase(
         of_text(tmp_path, LEVELS.replace("{4: 0}, phase: probe", "{4: 0}, phase: prob"))
 
 
+def test_parts_of_a_session_that_are_called_phases_count_all() -> None:
+    """A table of one's own: each trial has one question, in the learning phase or at the test."""
+    rows = {"trial": range(20), "ask": 1, "phase": ["learn"] * 10 + ["test"] * 10, "correct": [True, False] * 10}
+    whose = {"agent": "a", "agent_kind": "participant", "participant": "p", "paradigm": "own", "outcome": "answered"}
+    scored = score_table(pd.DataFrame({**rows, **whose}))
+    assert scored.main is scored
+
+
 def test_score_takes_yes_or_no(tmp_path: Path) -> None:
     with pytest.raises(ParadigmError, match="ask > score: expected true or false; found 'never'"):
         load(tmp_path, text(PROBE.replace("answer: 0", "answer: 0, score: never")))
