@@ -442,14 +442,14 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from spanlab.exchange import trials_format
-from spanlab.extensions.replication.nback import sets as nback_sets
+from spanlab.extensions.replication.nback import blocks
 write = trials_format.write_trials
 def write_one_then_die(path, *rest):
     if path.parent.glob("*.jsonl"):
         write(path, *rest)
     os.kill(os.getpid(), signal.SIGKILL)
 trials_format.write_trials = write_one_then_die
-nback_sets.import_blocks(Path(sys.argv[1]), Path(sys.argv[2]))
+blocks.import_blocks(Path(sys.argv[1]), Path(sys.argv[2]))
 """
 
 
