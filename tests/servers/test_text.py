@@ -165,7 +165,13 @@ def test_the_form_of_a_schema_that_this_server_takes_is_found_out(tap: Tap, tmp_
 def test_probabilities_of_the_allowed_answers_are_those_of_the_first_token(
     tap: Tap, server: TextServer, tmp_path: Path
 ) -> None:
-    made = session(tmp_path, VSR, agent(MODEL, tap.base_url, **{**SHORT, "logprobs": True}), 3, list_length=4)
+    made = session(
+        tmp_path,
+        VSR,
+        agent(MODEL, tap.base_url, **SHORT, extra_body={"logprobs": True, "top_logprobs": 20}),
+        3,
+        list_length=4,
+    )
     recorded = [note["answer_logprobs"] for note in notes(made.folder)]
     assert len(recorded) == 12 == len(tap.requests)
     assert any(recorded), "at least one allowed answer is among the 20 most probable tokens"

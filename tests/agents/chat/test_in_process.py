@@ -30,6 +30,7 @@ from spanlab.agents.chat.transport.endpoint import EndpointError  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402
 from spanlab.paradigms.responses import Choice  # noqa: E402
 from spanlab.sessions import read_session  # noqa: E402
+from spanlab.sessions.record.reader import read_events  # noqa: E402
 
 ASKED = [{"role": "system", "content": "Remember."}, {"role": "user", "content": "Which one?"}]
 NINE = Choice.model_validate({"options": 9})
@@ -286,3 +287,14 @@ def test_a_conversation_that_is_too_long_fails_alone(chat: Path) -> None:
 def test_pictures_are_for_models_that_see(chat: Path) -> None:
     with pytest.raises(EndpointError, match="takes no pictures"):
         replies(InProcess(str(chat)), [outgoing([{"role": "user", "content": [PICTURE]}])])
+
+
+@pytest.mark.parametrize(("reasoning", "told"), [("none", True), ("before", False)])
+def test_probabilities_of_the_first_token_are_those_of_answers_that_come_first(
+    chat: Path, tmp_path: Path, reasoning: str, told: bool
+) -> None:
+    settings = {"max_tokens": 2, "reasoning": reasoning, "extra_body": {"logprobs": True, "top_logprobs": 20}}
+    made = spanlab.replay("vsr", agent=f"chat:hf/{chat}", trials=1, data=tmp_path, chat=settings)
+    notes = [event["notes"] for event in read_events(made.folder) if event["event"] == "step" and "ask" in event]
+    assert notes
+    assert all(("answer_logprobs" in note) == told for note in notes)
