@@ -20,6 +20,10 @@ BrowserOption = Annotated[bool, typer.Option("--browser/--no-browser", help="ope
 
 @public
 def app(
+    file: Annotated[
+        PathLike | None,
+        typer.Argument(help="file of a paradigm that you are writing: its page follows what you save", metavar="FILE"),
+    ] = None,
     *,
     data: DataOption = "data",
     port: PortOption = 8760,
@@ -30,11 +34,15 @@ def app(
     alone.
 
     Sessions are those of the command line, in the same folder; each button shows the command that
-    it runs. What you have started goes on after the app ends.
+    it runs. What you have started goes on after the app ends. With the file of a paradigm, its page
+    shows whenever you save: faults beside their lines, a trial to play, the words that a chat model
+    gets, and the frames that a network gets.
     """
     folder = Path(data)
     make_folder(folder, f"sessions to {data}", "choose another folder with --data")
-    _open(folder, port, language, browser, "/")
+    if file is not None and not Path(file).is_file():
+        raise SpanLabError(f"there is no file {file}; spanlab new paradigm NAME writes one to start from")
+    _open(folder, port, language, browser, "/" if file is None else "/writing", None if file is None else Path(file))
 
 
 @public
@@ -80,12 +88,12 @@ def _check_language(language: str) -> None:
         raise SpanLabError(f"the languages are {', '.join(languages())}; found '{language}'")
 
 
-def _open(folder: Path, port: int, language: str, browser: bool, page: str) -> None:
+def _open(folder: Path, port: int, language: str, browser: bool, page: str, file: Path | None = None) -> None:
     """Serve the pages until Ctrl-C, and open one of them."""
     _check_language(language)
     from .server import make_server, serve
 
-    server, gate = make_server(folder, port, language)
+    server, gate = make_server(folder, port, language, file)
 
     def ready(address: str) -> None:
         link = gate.link(address, page)

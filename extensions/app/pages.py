@@ -43,6 +43,7 @@ from .points import MarkAnswers, trials_of
 from .replies import Replies
 from .reports import KINDS, SANDBOX, Report, Reports
 from .studies import FORMATS, Studies
+from .writing import Writing
 
 #: what begins the names of what jobs are about, where that is a study
 _OF_STUDY = "study:"
@@ -71,10 +72,12 @@ class AppPages:
     ----------
     data : folder of the sessions
     language : of the pages
+    file : of a paradigm that is being written, if there is one
     """
 
-    def __init__(self, data: Path, language: str) -> None:
+    def __init__(self, data: Path, language: str, file: Path | None = None) -> None:
         self.data, self.language = data, language
+        self.writing = None if file is None else Writing(file)
         self.index, self.jobs, self.curves = SessionIndex(data), Jobs(data), Curves(data)
         self.reports = Reports(data, self.jobs, self.curves)
         self.replies, self.studies = Replies(self.index), Studies(data)
@@ -91,6 +94,7 @@ class AppPages:
             loader=jinja2.FunctionLoader(_template),
         )
         self._environment.globals["signs"] = {"right": "✓", "wrong": "✗", "partly": "½", "unread": "?", "none": "·"}
+        self._environment.globals["writes"] = file is not None
         self._environment.globals["library"] = frozenset(spanlab.list_paradigms())
         self._environment.filters["here"] = _here
         self._environment.filters["path"] = lambda text: quote(str(text), safe="/")
@@ -108,6 +112,7 @@ class AppPages:
             Route("/paradigms/{name}/points", self.points),
             Route("/sessions", self.sessions),
             Route("/sessions/{path:folder}/trials/{key}", self.trial),
+            *([] if self.writing is None else self._of_writing(self.writing)),
             Route("/studies", self.all_studies),
             Route("/studies", self.make_study, methods=["POST"]),
             Route("/studies/{name}", self.study),
@@ -128,6 +133,25 @@ class AppPages:
             Route("/jobs/{kind}", self.start, methods=["POST"]),
             Route("/jobs/{name}/stop", self.stop, methods=["POST"]),
         ]
+
+    def _of_writing(self, writing: Writing) -> list[Route]:
+        """The addresses of a paradigm that is being written."""
+
+        async def page(request: Request) -> Response:
+            return self._page("writing.html", file=writing.file)
+
+        async def state(request: Request) -> Response:
+            return JSONResponse({"state": await run_in_threadpool(writing.state)})
+
+        async def faults(request: Request) -> Response:
+            return JSONResponse(await run_in_threadpool(writing.faults))
+
+        async def trial(request: Request) -> Response:
+            levels = {name: _value(level) for name, level in request.query_params.items() if name != "number"}
+            return JSONResponse(await run_in_threadpool(writing.trial, levels, _number(request)))
+
+        doors = {"": page, "/state": state, "/faults": faults, "/trial": trial}
+        return [Route(f"/writing{end}", answers) for end, answers in doors.items()]
 
     def look_ahead(self) -> None:
         """Read what takes longest, before anybody asks for it."""
@@ -364,8 +388,7 @@ class AppPages:
         """The displays of a trial that nobody takes."""
         paradigm = load_paradigm(_known(request))
         levels = {name: _value(level) for name, level in request.query_params.items() if name != "number"}
-        number = int(text) % 1000 if (text := request.query_params.get("number", "0")).isdigit() else 0
-        pictures = await run_in_threadpool(shown.played, paradigm, levels, number)
+        pictures = await run_in_threadpool(shown.played, paradigm, levels, _number(request))
         return JSONResponse(
             [
                 {
@@ -637,6 +660,12 @@ def _value(text: str) -> Any:
         return json.loads(text)
     except RecursionError:
         raise MissingError from None
+
+
+def _number(request: Request) -> int:
+    """Which of the trials that can be played is wanted."""
+    text = request.query_params.get("number", "0")
+    return int(text) % 1000 if text.isdigit() else 0
 
 
 def _known(request: Request) -> str:

@@ -125,7 +125,7 @@ async def _fault(request: Request, error: Exception) -> Response:
     return Response("Something went wrong.", 500, media_type="text/plain")
 
 
-def application(data: Path, language: str, gate: Gate) -> ASGIApp:
+def application(data: Path, language: str, gate: Gate, file: Path | None = None) -> ASGIApp:
     """The app behind its gate."""
     handlers = {
         MissingError: _missing,
@@ -135,7 +135,7 @@ def application(data: Path, language: str, gate: Gate) -> ASGIApp:
         404: _missing,
         405: _missing,
     }
-    pages = AppPages(data, language)
+    pages = AppPages(data, language, file)
 
     @asynccontextmanager
     async def looking_ahead(app: Starlette) -> AsyncGenerator[None]:
@@ -146,10 +146,10 @@ def application(data: Path, language: str, gate: Gate) -> ASGIApp:
     return gate.around(_safe(Starlette(routes=pages.routes(), exception_handlers=handlers, lifespan=looking_ahead)))
 
 
-def make_server(data: Path, port: int, language: str = "en") -> tuple[uvicorn.Server, Gate]:
+def make_server(data: Path, port: int, language: str = "en", file: Path | None = None) -> tuple[uvicorn.Server, Gate]:
     """The server, which does not run yet, and its gate."""
     gate = Gate()
-    app = application(data, language, gate)
+    app = application(data, language, gate, file)
     return uvicorn.Server(
         uvicorn.Config(
             app, host="127.0.0.1", port=port, log_level="error", server_header=False, timeout_graceful_shutdown=2

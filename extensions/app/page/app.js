@@ -42,11 +42,10 @@ function filterWall() {
 
 /** @typedef {{source: string, ms: number, paced: boolean, phase: string, asks: boolean, words: string}} Picture */
 
-/** A trial, played at the time that it takes. @param {string} paradigm */
-function player(paradigm) {
+/** A trial, played at the time that it takes; what loads it anew. @param {string} address @param {(got: any) => void} then */
+export function player(address, then = () => {}) {
   const display = part("#display", HTMLImageElement), moment = part("#moment", HTMLInputElement), button = part("#play", HTMLButtonElement);
   const phase = part("#phase", HTMLElement), levels = part("#levels", HTMLFormElement);
-  const sliders = /** @type {HTMLInputElement[]} */ ([...levels.querySelectorAll("input")]);
   /** @type {Picture[]} */
   let pictures = [];
   let number = 0, at = 0, due = 0, playing = false;
@@ -78,16 +77,18 @@ function player(paradigm) {
   };
   const load = async () => {
     const wanted = new URLSearchParams({ number: String(number) }), chosen = levelsShown();
-    for (const slider of sliders) {
+    for (const slider of levels.querySelectorAll("input")) {
       const level = chosen[slider.name];
       wanted.set(slider.name, JSON.stringify(level));
       const output = slider.parentElement?.querySelector("output");
       if (output) output.textContent = String(level);
       slider.setAttribute("aria-valuetext", String(level));
     }
-    const answer = await fetch(`/paradigms/${paradigm}/play?${wanted}`);
+    const answer = await fetch(`${address}?${wanted}`);
     if (!answer.ok) return;
-    pictures = await answer.json();
+    const got = await answer.json();
+    pictures = Array.isArray(got) ? got : got.pictures;
+    then(got);
     moment.max = String(pictures.length - 1);
     playing = false;
     label();
@@ -105,6 +106,7 @@ function player(paradigm) {
   moment.addEventListener("input", () => { playing = false; label(); show(Number(moment.value)); });
   levels.addEventListener("input", () => void load());
   void load();
+  return load;
 }
 
 /** The levels of the trial on the page. @returns {Record<string, unknown>} */
@@ -318,7 +320,7 @@ function reporting(report, name) {
 if (document.querySelector("#filters")) filterWall();
 const paradigm = document.querySelector("#paradigm");
 if (paradigm instanceof HTMLElement && paradigm.dataset.name) {
-  player(paradigm.dataset.name);
+  player(`/paradigms/${paradigm.dataset.name}/play`);
   starting(paradigm.dataset.name, watching(paradigm.dataset.name));
   estimating(paradigm.dataset.name);
 }
