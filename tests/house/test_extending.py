@@ -174,7 +174,7 @@ def test_the_package_is_installed_and_does_what_the_page_says(tmp_path: Path) ->
     ), "the event of the package is a column where it happened"
     assert said[2].split() == ["data/rings-ideal-s1", "data/rings-stubborn-s1"]
     assert spanlab(tmp_path, "import", "lab-json", "trials.json", "-o", "imported") == "imported/vsr.jsonl: 3 trials\n"
-    assert "lab-json" in spanlab(tmp_path, "formats")
+    assert "lab-json" in spanlab(tmp_path, "list", "--formats")
     code = (
         "from spanlab.agents.network.models import ARCHITECTURES; print(ARCHITECTURES.get('leaky').__doc__ or"
         " ARCHITECTURES.get('leaky').name)"
