@@ -102,9 +102,6 @@ def test_a_figure_that_is_declared_is_everywhere(
     assert keys[-1] == "cd_answers_given"
     # before the feature, which no effect of one set size shows
     assert keys.index("cd_session_course") + 1 == keys.index("cd_conditions_correct")
-        "cd_session_course",
-        "cd_conditions_correct",
-    ]  # the feature, which no effect of one set size shows
     assert "spanlab figure answers_given data --paradigm cd -o report/figures/cd_answers_given.svg" in page
     shares = pd.read_csv(tmp_path / "report" / "tables" / "cd_answers_given.csv").groupby("agent")["share"].sum()
     assert shares.round(9).tolist() == [1.0, 1.0]
