@@ -187,10 +187,10 @@ _NARROW_MM, _WIDE_MM, _TELEPHONE_MM = 130.0, 270.0, 92.0
 _STYLE = """
 .pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 480px), 1fr)); gap: 22px 34px; margin: 12px 0 26px; }
 .pictures figure { margin: 0; } .pictures .wide { grid-column: 1 / -1; } .pictures h2 { font-size: 20px; }
-.pictures svg { width: 100%; height: auto; background: #fff; border-radius: 8px; }
-.pictures .telephone { display: none; }
+.pictures svg { width: 100%; height: auto; border-radius: 8px; }
+.pictures .telephone, .pictures .dark { display: none; }
 @media (max-width: 560px) { .pictures .telephone { display: block; } .pictures .desk { display: none; } }
-:root { color-scheme: light; --paper: #fcfbf8; --raised: #ffffff; --ink: #1d1f24; --soft: #565c67; --line: #e3e0d8; --accent: #00558c; }
+@media (prefers-color-scheme: dark) { .pictures .dark { display: block; } .pictures .light { display: none; } }
 """  # noqa: E501
 
 
@@ -242,9 +242,9 @@ def _findings(data: Path) -> dict[str, str]:
 
 
 def _drawn(name: str, paradigm: str, sessions: Sequence[SessionResult], widths_mm: Mapping[str, float]) -> str:
-    """A figure as SVG for each kind of screen, so wide that its letters keep their size on the
-    page; empty where these sessions do not have it."""
-    from ..analysis.figures.charts import Sheet, draw, held
+    """A figure as SVG for each kind of screen, so wide that its letters keep their size on the page,
+    for light and dark; empty where these sessions do not have it."""
+    from ..analysis.figures.charts import THEMES, Sheet, draw, held
 
     chosen = [one.folder for one in sessions if one.info["paradigm"] == paradigm]
     if not chosen:
@@ -252,14 +252,15 @@ def _drawn(name: str, paradigm: str, sessions: Sequence[SessionResult], widths_m
     try:
         drawn = figure(name, chosen, paradigm=paradigm).drawing
         drawings = {
-            screen: held(draw(drawn.spec, drawn.agents, Sheet(width_mm=width_mm)))
+            (screen, theme): held(draw(drawn.spec, drawn.agents, Sheet(width_mm=width_mm, theme=theme)))
             for screen, width_mm in widths_mm.items()
+            for theme in THEMES
         }
     except SpanLabError:
         return ""
     return "".join(
-        f'<div class="{screen}">{_with_own_names(drawing, f"{name}-{screen}")}</div>'
-        for screen, drawing in drawings.items()
+        f'<div class="{screen}"><div class="{theme}">{_with_own_names(drawing, f"{name}-{screen}-{theme}")}</div></div>'
+        for (screen, theme), drawing in drawings.items()
     )
 
 

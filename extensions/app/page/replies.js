@@ -199,11 +199,14 @@ $("after").addEventListener("click", () => { first += ON_PAGE; show(); });
 $("close").addEventListener("click", () => /** @type {HTMLDialogElement} */ ($("conversation")).close());
 $("conversation").addEventListener("close", () => history.replaceState(null, "", location.pathname + location.search));
 /** @type {HTMLInputElement} */ (document.querySelector("#sieve [name=search]")).value = new URLSearchParams(location.search).get("search") || "";
-void start().then(() => {
+/** Open the answer that the address names. */
+function openNamed() {
   const wanted = location.hash.slice(1).split("/").map(decodeURIComponent).join("/");
   const row = wanted && table.rows.find((one) => ["session", "trial", "question"].map((column) => value(one, column)).join("/") === wanted);
   if (row) void open(row);
-});
+}
+addEventListener("hashchange", openNamed);
+void start().then(openNamed);
 if (!bundled) {
   setInterval(async () => {
     if (document.hidden || /** @type {HTMLDialogElement} */ ($("conversation")).open) return;
