@@ -150,10 +150,10 @@ def visit(page: str, profile: Path) -> str:
 
 #: what newcomers ask, and a page that answers it
 ASKED = {
-    "own table": "questions-of-newcomers",
+    "own table": "exchange",
     "own images": "media",
     "own words": "questions-of-newcomers",
-    "my own network": "questions-of-newcomers",
+    "my own network": "networks",
     "vllm server": "servers",
     "eye tracker": "questions-of-newcomers",
     "eeg": "triggers",
