@@ -512,14 +512,14 @@ class _Reading:
         if levels <= {*words} and levels - {*words.values()}:
             for side in ("answer", "correct_answer"):
                 texts = _plain_texts(table[side]).str.casefold()
-                table[side] = texts.map(lambda text: words.get(text, text)).where(texts.ne(""))
+                table[side] = texts.map(lambda text: words.get(str(text), text)).where(texts.ne(""))
             said = ", ".join(f"{level} as {words[level]}" for level in sorted(levels))
             self.said.append(f"{self.file.name}: of {theirs or 'right answers'}, {said}.")
 
     def _outcomes(self, table: pd.DataFrame, words: pd.Series) -> None:
-        table["correct"] = words.map(lambda word: VERDICTS.get(word, word in YES if word in YES | NO else None))
+        table["correct"] = words.map(lambda word: VERDICTS.get(str(word), word in YES if word in YES | NO else None))
         if {*words} - {""} <= {*OUTCOMES} and "correct_answer" not in table.columns:
-            signal, right = (words.map(lambda word, at=at: OUTCOMES.get(word, (None, None))[at]) for at in (0, 1))
+            signal, right = (words.map(lambda word, at=at: OUTCOMES.get(str(word), (None, None))[at]) for at in (0, 1))
             table["correct_answer"] = signal.map({True: "yes", False: "no"})
             table["answer"] = (signal == right).map({True: "yes", False: "no"}).where(words.ne(""))
             self.said.append(f"{self.file.name}: hits and misses are answers to a signal ('yes' is right).")
