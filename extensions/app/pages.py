@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import socket
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import jinja2
 from starlette.concurrency import run_in_threadpool
@@ -42,11 +40,10 @@ from .jobs import Job, Jobs, command_of
 from .points import MarkAnswers, trials_of
 from .replies import Replies
 from .reports import KINDS, SANDBOX, Report, Reports
-from .studies import FORMATS, Studies
+from .studies import OF_STUDY, Studies, StudyPages
+from .web import NEWEST, MissingError, asked_by, jobs_as_json
 from .writing import Writing
 
-#: what begins the names of what jobs are about, where that is a study
-_OF_STUDY = "study:"
 #: what the first page leads to: its sentence, and its address
 _DOORS = (
     ("take", "/paradigms"),
@@ -61,8 +58,8 @@ _COLUMNS = (
     "tokens_written", "cost", "latency_ms",
 )  # fmt: skip
 _NUMBERS = frozenset({"question", "tokens_read", "tokens_written", "cost", "latency_ms"})
-#: sessions on a page of the list, and on the first page
-_ON_PAGE, _NEWEST = 100, 8
+#: sessions on a page of the list
+_ON_PAGE = 100
 
 
 class AppPages:
@@ -81,6 +78,7 @@ class AppPages:
         self.index, self.jobs, self.curves = SessionIndex(data), Jobs(data), Curves(data)
         self.reports = Reports(data, self.jobs, self.curves)
         self.replies, self.studies = Replies(self.index), Studies(data)
+        self.study_pages = StudyPages(self.studies, self.jobs, self._page)
         self.catalogue = shown.Catalogue(data / ".app" / "networks.json")
         self._texts = {
             key.removeprefix("app."): text for key, text in sentences(language).items() if key.startswith("app.")
@@ -113,11 +111,7 @@ class AppPages:
             Route("/sessions", self.sessions),
             Route("/sessions/{path:folder}/trials/{key}", self.trial),
             *([] if self.writing is None else self._of_writing(self.writing)),
-            Route("/studies", self.all_studies),
-            Route("/studies", self.make_study, methods=["POST"]),
-            Route("/studies/{name}", self.study),
-            Route("/studies/{name}/live", self.study_live),
-            Route("/studies/{name}/{what}", self.study_does, methods=["POST"]),
+            *self.study_pages.routes(),
             Route("/replies", self.all_replies),
             Route("/replies/state", self.replies_state),
             Route("/replies/data/table", self.replies_table),
@@ -167,7 +161,7 @@ class AppPages:
         return self._page(
             "home.html",
             doors=_DOORS,
-            lines=lines[:_NEWEST],
+            lines=lines[:NEWEST],
             count=len(lines),
             jobs=running,
             unread=await self._unread(jobs=True),
@@ -222,59 +216,6 @@ class AppPages:
             raise MissingError
         looked = await run_in_threadpool(shown.look_at, self.data, path, key, _with_its_trials(line, lines), line.who)
         return self._page("trial.html", trial=looked, path=path)
-
-    async def all_studies(self, request: Request) -> Response:
-        """The studies whose files are beside the data."""
-        return self._page("studies.html", names=await run_in_threadpool(self.studies.names))
-
-    async def make_study(self, request: Request) -> Response:
-        """Make a study from the template."""
-        asked = await _asked(request)
-        name = await run_in_threadpool(self.studies.make, str(asked.get("name", "")), str(asked.get("title", "")))
-        return JSONResponse({"address": f"/studies/{name}"})
-
-    async def study(self, request: Request) -> Response:
-        """One study: its file as a form, its people, and what follows."""
-        name = str(request.path_params["name"])
-        if name not in await run_in_threadpool(self.studies.names):
-            raise MissingError
-        text = self.studies.file(name).read_text(encoding="utf-8")
-        fields = ()
-        with suppress(SpanLabError):
-            fields = self.studies.study(name).fields
-        return self._page(
-            "study.html",
-            name=name,
-            text=text,
-            fields=fields,
-            paradigms=spanlab.list_paradigms(),
-            formats=FORMATS,
-            exclusions=self.studies.exclusions(name),
-        )
-
-    async def study_live(self, request: Request) -> Response:
-        """Who has done what in a study, and what runs."""
-        name = str(request.path_params["name"])
-        now = await run_in_threadpool(self.studies.now, name)
-        jobs = [job for job in await run_in_threadpool(self.jobs.all) if job.paradigm == f"{_OF_STUDY}{name}"]
-        return JSONResponse({**now, "jobs": await _jobs_as_json(jobs)})
-
-    async def study_does(self, request: Request) -> Response:
-        """What the page of a study asks for at once."""
-        name, what = str(request.path_params["name"]), str(request.path_params["what"])
-        asked = await _asked(request)
-        if what == "draft":
-            return JSONResponse(await run_in_threadpool(self.studies.draft, name, asked))
-        if what == "questions":
-            return JSONResponse({"file": await run_in_threadpool(self.studies.add_questions, name, asked)})
-        if what == "links":
-            return JSONResponse({"links": await run_in_threadpool(self.studies.links, name, asked)})
-        if what == "exclusions":
-            await run_in_threadpool(self.studies.keep_exclusions, name, str(asked.get("text", "")))
-            return JSONResponse({})
-        if what == "act":
-            return JSONResponse({"said": await run_in_threadpool(self.studies.act, name, asked)})
-        raise MissingError
 
     async def all_replies(self, request: Request) -> Response:
         """What chat models answered, in one table."""
@@ -414,7 +355,7 @@ class AppPages:
         return JSONResponse(
             {
                 "sessions": [_as_json(line, self._texts["right_beside"]) for line in lines[:_ON_PAGE]],
-                "jobs": await _jobs_as_json(jobs),
+                "jobs": await jobs_as_json(jobs),
                 "figures": list(figures),
                 "state": str(hash(tuple(line.state for line in answered))),
             }
@@ -482,17 +423,17 @@ class AppPages:
 
     async def estimate(self, request: Request) -> Response:
         """Say what a session of a machine is going to cost, before it begins."""
-        asked = await _asked(request)
+        asked = await asked_by(request)
         return JSONResponse({"said": await run_in_threadpool(estimate, asked, self.data, self.index.lines())})
 
     async def start(self, request: Request) -> Response:
         """Start a command."""
-        kind, asked = str(request.path_params["kind"]), await _asked(request)
+        kind, asked = str(request.path_params["kind"]), await asked_by(request)
         if kind == "compare":
             return await self._compare(asked)
         if kind.startswith("study-"):
             arguments, address = await run_in_threadpool(self.studies.command, kind, asked, _free_port())
-            return await self._begin(arguments, f"{_OF_STUDY}{asked['study']}", asked, address)
+            return await self._begin(arguments, f"{OF_STUDY}{asked['study']}", asked, address)
         if asked.get("paradigm") not in spanlab.list_paradigms():
             raise SpanLabError("there is no such paradigm")
         lines = await run_in_threadpool(self.index.lines)
@@ -583,10 +524,6 @@ class _Folder(PathConvertor):
 register_url_convertor("folder", _Folder())
 
 
-class MissingError(Exception):
-    """There is nothing at an address."""
-
-
 #: simulated observers that every paradigm has
 _OBSERVERS = ("ideal", "capacity:4", "observer:sum")
 
@@ -613,33 +550,6 @@ def _searched(lines: Sequence[SessionLine], text: str, paradigm: str) -> list[Se
         for line in lines
         if all(word in f"{line.paradigm} {line.title} {line.who} {line.path} {line.kind}".casefold() for word in words)
     ]
-
-
-async def _jobs_as_json(jobs: Sequence[Job]) -> list[dict[str, str]]:
-    """The newest of some jobs, each with the page that it serves if it can be opened now."""
-    return [
-        {
-            "name": job.name,
-            "command": job.command,
-            "state": job.state,
-            "printed": job.printed,
-            "address": job.address if job.state == "runs" and await _listens(job.address) else "",
-        }
-        for job in jobs[:_NEWEST]
-    ]
-
-
-async def _listens(address: str) -> bool:
-    """Return whether a page of this computer can be opened now."""
-    try:
-        page = urlsplit(address)
-        if (page.scheme, page.hostname) != ("http", "127.0.0.1"):
-            return False
-        _, writer = await asyncio.open_connection("127.0.0.1", page.port)
-    except (OSError, ValueError):
-        return False
-    writer.close()
-    return True
 
 
 def _as_json(line: SessionLine, beside: str) -> Mapping[str, Any]:
@@ -674,25 +584,6 @@ def _known(request: Request) -> str:
     if name not in spanlab.list_paradigms():
         raise MissingError
     return name
-
-
-async def _asked(request: Request) -> dict[str, Any]:
-    """Return what a page asks for.
-
-    Raises
-    ------
-    SpanLabError
-        when it is no JSON object.
-    """
-    asked = None
-    if (
-        request.headers.get("content-type", "").partition(";")[0].strip() == "application/json"
-    ):  # which no form of a page can send
-        with suppress(ValueError, RecursionError):
-            asked = json.loads(await request.body())
-    if not isinstance(asked, dict):
-        raise SpanLabError("a page of the app asks in JSON")
-    return asked
 
 
 def _template(name: str) -> str:

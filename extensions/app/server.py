@@ -1,5 +1,5 @@
 """The app on this computer: its gate, which lets in a browser here that was given the token and no page
-of somebody else, and the server. Starlette and uvicorn are imported here and in ``pages`` alone."""
+of somebody else, and the server. Starlette and uvicorn are imported here and where pages are made."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from spanlab.core import SpanLabError
 
-from .pages import AppPages, MissingError
+from .pages import AppPages
+from .web import MissingError
 
 SAFE = {
     "content-security-policy": (

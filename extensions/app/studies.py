@@ -11,10 +11,20 @@ from pathlib import Path
 from typing import Any, cast
 
 import yaml
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
 import spanlab
 from spanlab.core import SpanLabError, make_folder
 from spanlab.sessions.studies import Study, is_study, load_study
+
+from .jobs import Jobs
+from .web import MissingError, asked_by, jobs_as_json
+
+#: what begins the names of what jobs are about, where that is a study
+OF_STUDY = "study:"
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
 #: formats that a study is shared in
@@ -235,6 +245,81 @@ class Studies:
         """The rules by which data of a study are left out; empty where there are none."""
         rules = self.folder / f"{name}_exclusions.yaml"
         return rules.read_text(encoding="utf-8") if rules.is_file() else ""
+
+
+class StudyPages:
+    """The pages of studies.
+
+    Parameters
+    ----------
+    page : makes a page from a template and its values
+    """
+
+    def __init__(self, studies: Studies, jobs: Jobs, page: Callable[..., Response]) -> None:
+        self._studies, self._jobs, self._page = studies, jobs, page
+
+    def routes(self) -> list[Route]:
+        """Their addresses."""
+        return [
+            Route("/studies", self.all_studies),
+            Route("/studies", self.make_study, methods=["POST"]),
+            Route("/studies/{name}", self.study),
+            Route("/studies/{name}/live", self.study_live),
+            Route("/studies/{name}/{what}", self.study_does, methods=["POST"]),
+        ]
+
+    async def all_studies(self, request: Request) -> Response:
+        """The studies whose files are beside the data."""
+        return self._page("studies.html", names=await run_in_threadpool(self._studies.names))
+
+    async def make_study(self, request: Request) -> Response:
+        """Make a study from the template."""
+        asked = await asked_by(request)
+        name = await run_in_threadpool(self._studies.make, str(asked.get("name", "")), str(asked.get("title", "")))
+        return JSONResponse({"address": f"/studies/{name}"})
+
+    async def study(self, request: Request) -> Response:
+        """One study: its file as a form, its people, and what follows."""
+        name = str(request.path_params["name"])
+        if name not in await run_in_threadpool(self._studies.names):
+            raise MissingError
+        text = self._studies.file(name).read_text(encoding="utf-8")
+        fields = ()
+        with suppress(SpanLabError):
+            fields = self._studies.study(name).fields
+        return self._page(
+            "study.html",
+            name=name,
+            text=text,
+            fields=fields,
+            paradigms=spanlab.list_paradigms(),
+            formats=FORMATS,
+            exclusions=self._studies.exclusions(name),
+        )
+
+    async def study_live(self, request: Request) -> Response:
+        """Who has done what in a study, and what runs."""
+        name = str(request.path_params["name"])
+        now = await run_in_threadpool(self._studies.now, name)
+        jobs = [job for job in await run_in_threadpool(self._jobs.all) if job.paradigm == f"{OF_STUDY}{name}"]
+        return JSONResponse({**now, "jobs": await jobs_as_json(jobs)})
+
+    async def study_does(self, request: Request) -> Response:
+        """What the page of a study asks for at once."""
+        name, what = str(request.path_params["name"]), str(request.path_params["what"])
+        asked = await asked_by(request)
+        if what == "draft":
+            return JSONResponse(await run_in_threadpool(self._studies.draft, name, asked))
+        if what == "questions":
+            return JSONResponse({"file": await run_in_threadpool(self._studies.add_questions, name, asked)})
+        if what == "links":
+            return JSONResponse({"links": await run_in_threadpool(self._studies.links, name, asked)})
+        if what == "exclusions":
+            await run_in_threadpool(self._studies.keep_exclusions, name, str(asked.get("text", "")))
+            return JSONResponse({})
+        if what == "act":
+            return JSONResponse({"said": await run_in_threadpool(self._studies.act, name, asked)})
+        raise MissingError
 
 
 def _added(name: str) -> Callable[..., Any]:
