@@ -200,9 +200,6 @@ def test_bytes_that_are_no_text_go_through_everything(tap: Tap, tmp_path: Path) 
     assert not [character for character in told.stdout if ord(character) < 32 and character not in "\n\t"], (
         "a reply does not steer the terminal"
     )
-    page = tmp_path / "page.html"
-    assert spanlab("transcript", made.folder, "-o", page).returncode == 0
-    assert page.read_text(encoding="utf-8").count("data:image/png;base64,") >= 5
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="kills by signal")
