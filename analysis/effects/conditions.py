@@ -217,7 +217,11 @@ def unnamed_conditions(part: Scored, effects: Sequence[Effect], value: Value) ->
     """
     if part.blocks or (value != "correct" and not len(timed_questions(part))):
         return []
-    names = [name for name in part.conditions if 1 < decoded(part.items[name]).nunique() <= MOST_PANELS]
+    library = any(part.items["paradigm"].iloc[0] in one.paradigms for one in effects)  # its figures are declared
+    meant = [
+        name for name in part.conditions if not library or name in part.of_file.conditions or "record_" not in name
+    ]
+    names = [name for name in meant if 1 < decoded(part.items[name]).nunique() <= MOST_PANELS]
     same = [one for one in effects if one.value == value and one.name != NAME]
     left = [name for name in names if not any(_shows(one, part, name) for one in same)]
     if not left:
