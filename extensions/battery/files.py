@@ -53,7 +53,9 @@ def gathered(
     spans = [span for span in data.spans if span.facts.folder not in aside]
     folders = [facts.folder for facts in (*sessions, *(span.facts for span in spans))]
     tables = [
-        without_memory(read_session(facts.folder), read_table(facts.folder).to_pandas()).assign(session=facts.name)
+        without_memory(read_session(facts.folder), read_table(facts.folder).to_pandas(use_threads=False)).assign(
+            session=facts.name
+        )
         for facts in sessions
     ]
     tables += tables_of(paths, recipe)
