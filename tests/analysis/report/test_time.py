@@ -131,11 +131,9 @@ def test_chat_models_are_imported_where_there_was_one() -> None:
     """Pages of conversations need all of the chat models' code, and a page without any needs none."""
     sessions = Path(__file__).resolve().parents[2] / "golden" / "sessions" / "finished"
     asked = "import sys; from pathlib import Path; from spanlab.api.analysing import _conversations; "
-    asked += (
-        "print(len(_conversations([Path(sys.argv[1])], Path(sys.argv[2]))), 'spanlab.agents.chat.agent' in sys.modules)"
-    )
+    asked += "print(len(_conversations([Path(sys.argv[1])])), 'spanlab.agents.chat.agent' in sys.modules)"
     done = subprocess.run(
-        [sys.executable, "-c", asked, str(sessions / "vsr-network-laptop-s27"), "report"],
+        [sys.executable, "-c", asked, str(sessions / "vsr-network-laptop-s27")],
         capture_output=True,
         text=True,
         check=True,
@@ -148,6 +146,6 @@ def test_a_chat_session_among_others_still_has_its_page(tmp_path: Path) -> None:
 
     sessions = Path(__file__).resolve().parents[2] / "golden" / "sessions" / "finished"
     found = _conversations(
-        [sessions / "vsr-network-laptop-s27", tmp_path / "nothing", sessions / "vsr-chat-scripted-s31"], tmp_path
+        [sessions / "vsr-network-laptop-s27", tmp_path / "nothing", sessions / "vsr-chat-scripted-s31"]
     )
     assert [one["session"] for one in found] == ["vsr-chat-scripted-s31"]
