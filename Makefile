@@ -74,6 +74,7 @@ measure: setup
 	@.venv/bin/python benchmarks/wordings.py
 	@.venv/bin/python benchmarks/wordings_intervals.py
 	@.venv/bin/python benchmarks/populations.py
+	@.venv/bin/python benchmarks/null_pages.py
 
 clean:
 	rm -rf .venv build dist *.egg-info .ruff_cache .hypothesis

@@ -10,8 +10,9 @@ of this size; how often it does is measured (``benchmarks/populations.py``, docs
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,10 @@ class AgainstGuessing:
     def where(self) -> str:
         """``above``, ``below``, ``not told apart`` or ``not tested``."""
         return "not tested" if self.chosen or math.isnan(self.claim.p) else self.claim.side
+
+    def changed(self, change: Callable[[Claim], Claim]) -> AgainstGuessing:
+        """The same with other claims."""
+        return replace(self, share=change(self.share), rates=self.rates and change(self.rates))
 
     @property
     def sentence(self) -> str:
@@ -152,14 +157,7 @@ def among_all(found: Sequence[AgainstGuessing], sizes: Mapping[str, int] | None 
     """Answerers beside guessing, each among all claims of its kind; among these ones without
     ``sizes``."""
     sizes = sizes_of_families(one.claim for one in found if not one.chosen) if sizes is None else sizes
-    return [
-        replace(
-            one,
-            share=of_family(one.share, sizes),
-            rates=None if one.rates is None else of_family(one.rates, sizes),
-        )
-        for one in found
-    ]
+    return [one.changed(partial(of_family, sizes=sizes)) for one in found]
 
 
 def _levels(items: pd.DataFrame) -> np.ndarray:

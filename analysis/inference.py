@@ -8,7 +8,7 @@ ends at that value, so that the two never contradict each other.
 
 Claims of one kind on one page are a family. Each holds beside all others: p is multiplied by their
 number (Bonferroni), and the interval has the level that belongs to it. A single claim is a family of
-one.
+one, and so is one that was planned: those that were named beforehand are families of their own.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal
@@ -31,6 +31,7 @@ from .data.scoring import plural
 from .means.bootstrap import LEVEL
 from .means.cell_means import Cells
 from .means.contrasts import NEAR, Apart, Contrast, contrast_of
+from .means.over_people import Each
 
 #: Who has which units. Trials that several people or sessions took are a unit beside these.
 UNITS: Mapping[str, str] = {
@@ -109,6 +110,8 @@ class Claim:
     unit, n : its units, and how many there are
     note : what limits it
     family : how many claims of this kind stand on the page
+    planned : whether it was named before the data were seen
+    each : what each of several units adds
     """
 
     rule: str
@@ -120,6 +123,13 @@ class Claim:
     n: int
     note: str = ""
     family: int = 1
+    planned: bool = False
+    each: Each | None = field(default=None, compare=False)
+
+    @property
+    def kind(self) -> str:
+        """The kind of claims that it is a family with."""
+        return RULES[self.rule].family + ", planned" * self.planned
 
     @property
     def value(self) -> float:
@@ -220,7 +230,9 @@ def claim_of(
     unit = cells.unit[numbers[0]]
     told_apart = unit != "trial" or bool(cells.told_apart[list(numbers)].all())
     of = contrast_of(cells, numbers, weights, shares=shares)
-    return claimed(rule, who, of, unit, null=null, told_apart=told_apart)
+    claim = claimed(rule, who, of, unit, null=null, told_apart=told_apart)
+    several = who and unit in ("participant", "session")
+    return replace(claim, each=Each.of(cells, numbers, weights, shares)) if several else claim
 
 
 def _why_none(of: Contrast, unit: str) -> str:
@@ -237,12 +249,41 @@ def _why_none(of: Contrast, unit: str) -> str:
 
 def sizes_of_families(claims: Iterable[Claim]) -> Counter[str]:
     """How many claims of each kind there are: those that are told from something."""
-    return Counter(RULES[claim.rule].family for claim in claims if not math.isnan(claim.null + claim.interval[0]))
+    return Counter(claim.kind for claim in claims if not math.isnan(claim.null + claim.interval[0]))
 
 
 def of_family(claim: Claim, sizes: Mapping[str, int]) -> Claim:
     """A claim among all of its kind."""
-    return replace(claim, family=max(1, sizes.get(RULES[claim.rule].family, 1)))
+    return replace(claim, family=max(1, sizes.get(claim.kind, 1)))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A comparison that was planned before the data were seen: of somebody whose name begins so, in one
+    paradigm, with ``guessing`` or ``people``, or of conditions (``effect``)."""
+
+    paradigm: str
+    what: str
+    agent: str
+
+    def names(self, claim: Claim, paradigm: str) -> bool:
+        same = paradigm == self.paradigm and RULES[claim.rule].family == _PLANNED[self.what]
+        return same and claim.agent.lower().startswith(self.agent.lower())
+
+
+_PLANNED = {"guessing": "above guessing", "people": "differences from people", "effect": "effects"}
+
+
+def read_planned(texts: Sequence[str]) -> tuple[Comparison, ...]:
+    """Comparisons as they are typed: ``vsr/people/network:laptop``."""
+    read = []
+    for text in texts:
+        paradigm, what, agent = (*text.split("/", 2), "", "")[:3]
+        if what not in _PLANNED or not agent:
+            such = "PARADIGM/guessing, people or effect/WHO, such as vsr/people/network:laptop"
+            raise SpanLabError(f"names a comparison as {such}, not '{text}'", option="planned")
+        read.append(Comparison(paradigm, what, agent))
+    return tuple(read)
 
 
 # Equivalence: two one-sided tests (TOST; Schuirmann, 1987, Journal of Pharmacokinetics and Biopharmaceutics

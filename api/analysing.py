@@ -39,6 +39,18 @@ MarginOption = Annotated[
         show_default=False,
     ),
 ]
+PlannedOption = Annotated[
+    Words,
+    typer.Option(
+        "--planned",
+        help=(
+            "a comparison that was planned before the data were seen, as PARADIGM/guessing, people or effect/WHO: it"
+            " is not corrected for the others; may be repeated"
+        ),
+        metavar="COMPARISON",
+        show_default=False,
+    ),
+]
 ExcludeOption = Annotated[
     PathLike | None,
     typer.Option(
@@ -442,6 +454,7 @@ def compare(
     output: Annotated[PathLike, typer.Option("-o", "--output", help="folder for the report", metavar="DIR")],
     *,
     margin: MarginOption = (),
+    planned: PlannedOption = (),
     all_figures: Annotated[
         bool,
         typer.Option("--all-figures", help="write every figure as SVG and PDF, also those that are folded on the page"),
@@ -460,7 +473,7 @@ def compare(
     # processor time. Read when NumPy is loaded.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with _no_collection():
-        from ..analysis.inference import read_margins
+        from ..analysis.inference import read_margins, read_planned
         from ..analysis.report.page import Options
         from ..exchange.recipes import read_recipe
 
@@ -477,6 +490,7 @@ def compare(
         rules=read_rules(exclude),
         rules_file=None if exclude is None else Path(exclude),
         margins=read_margins(words(margin)),
+        planned=read_planned(words(planned)),
         recipe=read_recipe(reading.get("recipe")),
         recipe_typed=tuple(words(reading.get("recipe") or ())),
         accept_unread=reading.get("accept_unread", False),

@@ -2,38 +2,37 @@
 there: pages of one, three and six paradigms with people and four machines, seeds fixed. Prints the tables of
 docs/measurements.md: ``python benchmarks/null_pages.py [SHARE]`` of the pages.
 
-Claims are those of the page's sentences, each among all of its kind; figures are not drawn.
+Claims are those of the page's sentences, each among all of its kind, made by the one inference from the
+cells that the page would have; that they are the page's own is checked on the first page of each row.
 """
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 from populations import log_odds
 from scipy.special import expit
 
-from spanlab.analysis.data.loading import Data, described
+from spanlab.analysis.data.loading import described
 from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.data.style import labelled, named
-from spanlab.analysis.effects.registry import effect
-from spanlab.analysis.figures.effect_figure import compute_effect
-from spanlab.analysis.figures.figure import Wish
-from spanlab.analysis.guessing import against_guessing
-from spanlab.analysis.inference import Claim, of_family, sizes_of_families
-from spanlab.analysis.model_vs_human.differences import from_people
-from spanlab.analysis.report.paradigm import effect_claims
+from spanlab.analysis.inference import Claim, claim_of, of_family, sizes_of_families
+from spanlab.analysis.means.cell_means import Cells, UnitName
+from spanlab.analysis.means.contrasts import Apart, Contrast, contrast_of
+from spanlab.analysis.report.paradigm import numbers_of_all
 from spanlab.sessions.record.table import COLUMNS
 
 PAGES = 500
 PARADIGMS = (1, 3, 6)
 SIZES, TRIALS = (2, 4, 6), 20
 PEOPLE, SEEDS = 12, 5
-KINDS = {"share": "above guessing", "rates": "above guessing", "difference": "from people", "effect": "effects"}
+KINDS = ("share", "difference", "effect")
 _BLANK = {column.name: np.nan for column in COLUMNS} | {
     "agent_settings_hash": "",
     "paradigm_version": 1,
@@ -51,62 +50,119 @@ _BLANK = {column.name: np.nan for column in COLUMNS} | {
 }
 
 
-def page(
-    random: np.random.RandomState, paradigms: int, share: float, spreads: Sequence[float], away: float = 0.0
-) -> Data:
+@dataclass(frozen=True)
+class World:
     """Twelve people, three machines of five seeds and one of one seed, who are as often right as each other
     with every set size.
 
     Parameters
     ----------
     share : of right answers, over people (and seeds)
-    spreads : standard deviations over people, and over seeds, in log odds; with 0 everybody guesses
-    away : how far the first machine is from people, in standard deviations of seeds
+    people, seeds : standard deviations over people, and over seeds, in log odds; with 0 everybody is alike
+    false : kinds of claims that are false in it
+    away : how far the first machine is below people, in standard deviations of seeds
     """
-    people, seeds = spreads
-    middle = {spread: log_odds(share, spread) for spread in (people, seeds)}
-    who = [("participant", "participant", f"P{number}", people, 0.0) for number in range(PEOPLE)]
-    for machine in range(3):
-        who += [("network", f"network:{machine}", "", seeds, -away * seeds * (not machine))] * SEEDS
-    who += [("network", "network:3", "", 0.0, 0.0)]
-    n, trials = len(who), len(SIZES) * TRIALS
-    parts = []
-    for number in range(paradigms):
-        own = np.array(
-            [middle.get(sd, np.log(share / (1 - share))) + random.normal(0, sd) + shift for *_, sd, shift in who]
-        )
-        right = random.random_sample((n, trials)) < expit(own)[:, None]
-        code = np.repeat(np.arange(n), trials)
-        parts.append(
-            pd.DataFrame(
-                {
-                    **_BLANK,
-                    "agent_kind": np.array([one[0] for one in who])[code],
-                    "agent": np.array([one[1] for one in who])[code],
-                    "participant": np.array([one[2] for one in who])[code],
-                    "session": np.array([f"{number}-{at}" for at in range(n)])[code],
-                    "paradigm": f"p{number}",
-                    "trial": np.tile(np.arange(trials), n),
-                    "trial_id": (np.arange(n * trials) + number * n * trials).astype(str),
-                    "set_size": np.tile(np.repeat(SIZES, TRIALS), n),
-                    "correct": right.ravel(),
-                }
-            )
-        )
-    scored = score_table(named(labelled(pd.concat(parts, ignore_index=True), ())))
-    return described(scored, [f"p{number}" for number in range(paradigms)], ())
+
+    share: float
+    people: float
+    seeds: float
+    false: frozenset[str] = frozenset()
+    away: float = 0.0
+
+    def right(self, random: np.random.RandomState) -> dict[str, np.ndarray]:
+        """Of everybody in one paradigm by unit and set size which answers are right."""
+        known = log_odds(self.share, self.people), log_odds(self.share, self.seeds), log_odds(self.share, 0.0)
+        own = {"people": random.normal(known[0], self.people, PEOPLE)}
+        for machine in range(3):
+            below = self.away * self.seeds * (machine == 0)
+            own[f"network:{machine}"] = random.normal(known[1] - below, self.seeds, SEEDS)
+        own["network:3"] = np.full(1, known[2])
+        return {
+            name: random.random_sample((len(odds), len(SIZES), TRIALS)) < expit(odds)[:, None, None]
+            for name, odds in own.items()
+        }
 
 
-def claims_of(data: Data) -> list[Claim]:
-    """The claims of a page's sentences, each among all of its kind."""
-    shown, found = effect("set_size"), list[Claim]()
-    for name, part in data.scored.parts.items():
-        found += [one.claim for one in against_guessing(part)]
-        found += [one.claim for one in from_people(data, name).values()]
-        told = effect_claims([compute_effect(shown, data, Wish((name,)))], part)
-        found += told.claims if told else ()
+def cells_of(right: np.ndarray, unit: UnitName) -> Cells:
+    """The cells of one answerer, by set size."""
+    places = len(SIZES)
+    trials = unit == "trial"
+    values = [right[0, at].astype(float) if trials else right[:, at].mean(axis=1) for at in range(places)]
+    ids = [np.arange(len(one)) + at * len(one) * trials for at, one in enumerate(values)]
+    asked = np.full(places, right.shape[0] * TRIALS)
+    return Cells(
+        pd.DataFrame({"set_size": SIZES}),
+        values,
+        ids,
+        [np.ones(len(one), np.int64) for one in values],
+        [np.full(len(one), 1 if trials else TRIALS) for one in values],
+        np.full(places, 0.5),
+        [unit] * places,
+        np.ones(places, bool),
+        {"n_trials": asked, "n_items": asked},
+        np.zeros(places),
+    )
+
+
+def together(right: np.ndarray, unit: UnitName) -> Cells:
+    """The cell of one answerer over all set sizes."""
+    whole = cells_of(right.reshape(len(right), 1, -1).repeat(len(SIZES), axis=1), unit)
+    asked = np.full(len(SIZES), right.size)
+    many = [np.full(len(one), 1 if unit == "trial" else right[0].size) for one in whole.values]
+    return replace(whole, trials=many, counts={"n_trials": asked, "n_items": asked})
+
+
+def claims_of(worlds: Sequence[Mapping[str, np.ndarray]]) -> list[Claim]:
+    """The claims of a page with so many paradigms, each among all of its kind."""
+    found, slope = list[Claim](), np.array(SIZES, float) - np.mean(SIZES)
+    for right in worlds:
+        means = dict[str, Contrast]()
+        for name, answers in right.items():
+            unit: UnitName = "trial" if len(answers) == 1 else "participant" if name == "people" else "session"
+            who, cells = {"agent": name}, cells_of(answers, unit)
+            found.append(claim_of("share", together(answers, unit), [0], np.ones(1), who=who, null=0.5))
+            found.append(claim_of("effect", cells, range(len(SIZES)), slope / (slope @ slope), who=who, null=0.0))
+            means[name] = contrast_of(cells, range(len(SIZES)), np.full(len(SIZES), 1 / len(SIZES)), shares=True)
+            if name != "people":
+                apart = Apart(means[name], means["people"])
+                found.append(Claim("difference", name, "network", apart, 0.0, unit, means[name].n))
     sizes = sizes_of_families(found)
     return [of_family(claim, sizes) for claim in found]
+
+
+def of_page(worlds: Sequence[Mapping[str, np.ndarray]]) -> list[Claim]:
+    """The same claims as a page makes them of a table of these answers."""
+    parts = []
+    for number, right in enumerate(worlds):
+        for name, answers in right.items():
+            units, asked = len(answers), len(SIZES) * TRIALS
+            people = name == "people"
+            code = np.repeat(np.arange(units), asked)
+            own = {
+                "agent_kind": "participant" if people else "network",
+                "agent": "participant" if people else name,
+                "participant": [f"P{one}" if people else "" for one in code],
+                "session": [f"{number}-{name}-{one}" for one in code],
+                "paradigm": f"p{number}",
+                "trial": np.tile(np.arange(asked), units),
+                "trial_id": [f"{number}-{name}-{at}" for at in range(units * asked)],
+                "set_size": np.tile(np.repeat(SIZES, TRIALS), units),
+                "correct": answers.ravel(),
+            }
+            parts.append(pd.DataFrame({**_BLANK, **own}))
+    scored = score_table(named(labelled(pd.concat(parts, ignore_index=True), ())))
+    numbers = numbers_of_all(described(scored, sorted(scored.parts), ()), sorted(scored.parts))
+    return [claim for one in numbers.values() for claim in one.claims]
+
+
+def check(worlds: Sequence[Mapping[str, np.ndarray]]) -> None:
+    """That claims made here are those of the page."""
+    mine, theirs = (
+        sorted((claim.rule, claim.family, *claim.interval_of_family) for claim in claims)
+        for claims in (claims_of(worlds), of_page(worlds))
+    )
+    assert [one[:2] for one in mine] == [one[:2] for one in theirs], (mine, theirs)
+    np.testing.assert_allclose([one[2:] for one in mine], [one[2:] for one in theirs], atol=1e-9)
 
 
 def told(claim: Claim) -> bool:
@@ -117,50 +173,49 @@ def told(claim: Claim) -> bool:
 
 def null_pages(pages: int) -> Iterator[str]:
     """How many pages have a false claim, of each kind and of any."""
-    yield (
-        "| who | paradigms | pages | above guessing | from people | effects | any | claims on a page |\n"
-        + "| --- " * 8
-        + "|"
-    )
+    yield "| who | paradigms | above guessing | from people | effects | any | claims that are false if told |"
+    yield "| --- " * 7 + "|"
+    every = frozenset(KINDS)
     worlds = {
-        "everybody guesses": (0.5, (0.0, 0.0), {"above guessing", "from people", "effects"}),
-        "75 % right, people SD .8, seeds SD .5": (0.75, (0.8, 0.5), {"from people", "effects"}),
-        "92 % right, people SD .8, seeds SD .5": (0.92, (0.8, 0.5), {"from people", "effects"}),
+        "everybody guesses": World(0.5, 0.0, 0.0, every),
+        "75 % right": World(0.75, 0.8, 0.5, every - {"share"}),
+        "92 % right": World(0.92, 0.8, 0.5, every - {"share"}),
     }
-    for words, (share, spreads, false) in worlds.items():
+    for words, world in worlds.items():
         for paradigms in PARADIGMS:
-            random, many = np.random.RandomState(paradigms), 0
-            wrong_pages = dict.fromkeys([*KINDS.values(), "any"], 0)
-            for _ in range(pages):
-                claims = claims_of(page(random, paradigms, share, spreads))
-                wrong = {KINDS[claim.rule] for claim in claims if told(claim)} & false
-                many = sum(KINDS[claim.rule] in false for claim in claims)
-                for kind in wrong | ({"any"} if wrong else set()):
-                    wrong_pages[kind] += 1
-            cells = " | ".join(
-                f"{wrong_pages[kind] / pages:.1%}" if kind in false | {"any"} else "–"
-                for kind in dict.fromkeys([*KINDS.values(), "any"])
-            )
-            yield f"| {words} | {paradigms} | {pages} | {cells} | {many} |"
+            random, many, wrong = np.random.RandomState(paradigms), 0, Counter[str]()
+            for number in range(pages):
+                taken = [world.right(random) for _ in range(paradigms)]
+                if not number:
+                    check(taken)
+                claims = [claim for claim in claims_of(taken) if claim.rule in world.false]
+                kinds, many = {claim.rule for claim in claims if told(claim)}, len(claims)
+                wrong.update(kinds)
+                wrong["any"] += bool(kinds)
+            cells = [f"{wrong[kind] / pages:.1%}" if kind in {*world.false, "any"} else "–" for kind in (*KINDS, "any")]
+            yield f"| {words} | {paradigms} | {' | '.join(cells)} | {many} |"
 
 
 def found(pages: int) -> Iterator[str]:
     """How often a machine that is three standard deviations of seeds below people is told from them, on a page
     with five seeds of each machine: as one of all claims, and planned."""
-    yield "| paradigms | pages | told, among all | told, planned |\n" + "| --- " * 4 + "|"
+    yield "| paradigms | told, among all | told, planned |\n" + "| --- " * 3 + "|"
     for paradigms in PARADIGMS:
-        random, among, alone = np.random.RandomState(100 + paradigms), 0, 0
+        random, world, many = np.random.RandomState(100 + paradigms), World(0.85, 0.4, 0.4, away=3.0), Counter[str]()
         for _ in range(pages):
-            claims = claims_of(page(random, paradigms, 0.85, (0.4, 0.4), away=3.0))
-            one = next(claim for claim in claims if claim.rule == "difference" and claim.agent.startswith("network:0"))
-            among, alone = among + told(one), alone + told(replace(one, family=1))
-        yield f"| {paradigms} | {pages} | {among / pages:.0%} | {alone / pages:.0%} |"
+            claims = claims_of([world.right(random) for _ in range(paradigms)])
+            one = next(claim for claim in claims if claim.rule == "difference" and claim.agent == "network:0")
+            many["all"] += told(one)
+            many["planned"] += told(replace(one, family=1))
+        yield f"| {paradigms} | {many['all'] / pages:.0%} | {many['planned'] / pages:.0%} |"
 
 
 def main() -> None:
     pages = max(10, round(PAGES * (float(sys.argv[1]) if len(sys.argv) > 1 else 1.0)))
-    for line in (*null_pages(pages), "", *found(pages)):
-        print(line, flush=True)
+    for table in (null_pages, found):
+        for line in table(pages):
+            print(line, flush=True)
+        print()
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from ..inference import Claim, claim_of, claimed
 from ..means.bootstrap import FEW, LEVEL
 from ..means.cell_means import Cells, unit_means
 from ..means.contrasts import Contrast, answers_of, contrast, contrast_of
+from ..means.over_people import Each
 
 #: Columns of every curve table, after the columns that the curve runs over.
 CURVE_COLUMNS = (
@@ -309,7 +310,9 @@ def primacy_recency(
     for number, row in enumerate(records(whole.keys)):
         of, unit = estimator.difference(cells, number, level), whole.unit[number]
         told_apart = unit != "trial" or bool(whole.told_apart[number])
-        claims.append(claimed("effect", row, of, unit, null=0.0, told_apart=told_apart))
+        claim = claimed("effect", row, of, unit, null=0.0, told_apart=told_apart)
+        several = unit in ("participant", "session")
+        claims.append(replace(claim, each=Each.of(whole, [number], np.ones(1), False)) if several else claim)
     table = estimator.table(cells, level=level).assign(claim=pd.Series(claims, dtype=object))
     return table[[*who, "list_length", "index", *columns]]
 

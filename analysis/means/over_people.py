@@ -1,10 +1,12 @@
-"""Means over people of measures that each person has, and the values of several people in each cell,
-with intervals without the differences between people."""
+"""Means over people of measures that each person has, the values of several people in each cell, with
+intervals without the differences between people, and people whom a mean does not describe."""
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from ..data.coding import records
 from ..data.scoring import plural
 from .bootstrap import FEW, LEVEL
 from .cell_means import Cells
-from .contrasts import estimate
+from .contrasts import estimate, questions_of
 
 
 def means_over_people(
@@ -109,3 +111,95 @@ def within_people(cells: Cells, who: int, level: float = LEVEL) -> list[tuple[fl
         for one, mean, half in zip(numbers, table.mean(axis=0), reach, strict=True):
             limits[one] = (float(mean - half), float(mean + half))
     return limits
+
+
+# People whom a mean does not describe: how often the rules see them, and wrongly, is measured
+# (``benchmarks/populations.py``, docs/measurements.md)
+
+#: How many times larger than within two groups the sum of squares between them is in normal samples of so
+#: many people, at the split where it is largest (a fifth of the people at least, and two, on each side): in
+#: 4 % up to ten people, and in 2 % of more, since people who differ much are flatter than normal on the scale
+#: of arcsines (100,000 samples each).
+_SPLIT = {6: 14.5, 8: 9.0, 10: 6.9, 12: 6.58, 16: 5.14, 24: 3.97, 40: 3.17, 80: 2.85}
+#: Of the test for people who carry an effect; differences of shares have more distant people than normal ones.
+_FALSE = 0.03
+
+
+@dataclass(frozen=True)
+class Each:
+    """What each person (or session) adds to a claim.
+
+    Parameters
+    ----------
+    values : of everybody who is in all of its cells
+    noise : the standard deviation of one of them from chance alone
+    answers : of each, over all cells
+    """
+
+    values: tuple[float, ...]
+    noise: float
+    answers: float
+
+    @classmethod
+    def of(cls, cells: Cells, numbers: Sequence[int], weights: np.ndarray, shares: bool) -> Each:
+        """Of a weighted sum of the means of some cells."""
+        shared = functools.reduce(np.intersect1d, [cells.ids[one] for one in numbers])
+        means = np.array([cells.values[one][np.isin(cells.ids[one], shared)] for one in numbers])
+        asked = np.array([cells.trials[one].mean() * questions_of(cells, one) for one in numbers])
+        share = means.mean(axis=1) if shares and len(shared) else np.zeros(len(numbers))
+        noise = math.sqrt(float((weights**2 * share * (1 - share) / asked).sum()))
+        return cls(tuple((weights @ means).tolist()), noise, float(asked.sum()))
+
+
+def without_carriers(values: np.ndarray, noise: float = 0.0) -> tuple[int, float]:
+    """How many people carry an effect, and its mean without them: they are further from all others than a
+    normal sample has anybody (Rosner, 1983, Technometrics 25, 165-172; a quarter of the people at most),
+    and without them the mean is less than half, or on the other side of 0. (0, NaN) where nobody does.
+
+    Parameters
+    ----------
+    values : the effect of each person
+    noise : the standard deviation that it has from chance alone
+    """
+    from scipy.special import stdtrit
+
+    left, found = np.asarray(values, float), 0
+    kept = left
+    for removed in range(1, len(left) // 4 + 1):
+        many, away = len(kept), np.abs(kept - kept.mean())
+        t = float(stdtrit(many - 2, 1 - _FALSE / (2 * many)))
+        bound = (many - 1) * t / math.sqrt((many - 2 + t * t) * many)
+        furthest = int(away.argmax())
+        beyond = away[furthest] > bound * max(float(kept.std(ddof=1)), noise)
+        kept = np.delete(kept, furthest)
+        if beyond:
+            found, left = removed, kept
+    whole, rest = float(np.mean(values)), float(left.mean())
+    carried = found > 0 and rest * math.copysign(1, whole) < abs(whole) / 2
+    return (found, rest) if carried else (0, math.nan)
+
+
+def two_groups(shares: np.ndarray, answers: float) -> tuple[int, float, float] | None:
+    """The two groups of which people consist rather than lie around one mean: how many are in the lower
+    one, and the means of both; None where the shares may well be of one normal population (on the scale
+    of arcsines, where shares vary alike).
+
+    Parameters
+    ----------
+    answers : of each person
+    """
+    many = len(shares)
+    if many < min(_SPLIT):
+        return None
+    ordered = np.sort(np.asarray(shares, float))
+    scale = np.arcsin(np.sqrt(ordered))
+    least = max(2, math.ceil(many / 5))
+    sums, sizes = np.cumsum(scale), np.arange(1, many)
+    apart = sums[:-1] / sizes - (sums[-1] - sums[:-1]) / (many - sizes)
+    between = (sizes * (many - sizes) / many * apart**2)[least - 1 : many - least]
+    lower = least + int(between.argmax())
+    within = max(float(many * scale.var() - between.max()), (many - 2) / (4 * answers))
+    bound = math.exp(np.interp(math.log(many), np.log([*_SPLIT]), np.log([*_SPLIT.values()])))
+    if between.max() <= bound * within:
+        return None
+    return lower, float(ordered[:lower].mean()), float(ordered[lower:].mean())

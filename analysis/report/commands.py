@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..data.recipe import OPTION
-from ..inference import Margin
+from ..inference import Comparison, Margin
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,7 @@ class ReportCommands:
     exclude : file of exclusion rules, None where there is none
     practice, pilot : whether these rows are used, too
     margins : within which differences count as none, as they were declared
+    planned : comparisons that were named beforehand
     recipe : what the columns of tables mean, as it was typed
     accept_unread : whether answers of which many replies could not be read are tested all the same
     all_figures : every figure is written, also those that are folded on the page
@@ -33,6 +34,7 @@ class ReportCommands:
     practice: bool = False
     pilot: bool = False
     margins: Mapping[str, Margin] = field(default_factory=dict[str, Margin])
+    planned: tuple[Comparison, ...] = ()
     recipe: tuple[str, ...] = ()
     accept_unread: bool = False
     all_figures: bool = False
@@ -104,7 +106,8 @@ class ReportCommands:
 
     def compare(self) -> str:
         """The command for the whole report."""
-        asked = ["--all-figures"] * self.all_figures
+        asked = [word for one in self.planned for word in ("--planned", f"{one.paradigm}/{one.what}/{one.agent}")]
+        asked += ["--all-figures"] * self.all_figures
         words = ["spanlab", "compare", *self.data, *self.margin_options, "-o", str(self.out), *asked]
         return self._with_rows(shlex.join(words))
 

@@ -25,7 +25,7 @@ from ..data.scoring import plural
 from ..data.style import GROUP_MEANS, listed, looks
 from ..effects.registry import effect as effect_named
 from ..figures.charts import SHAPES, can_draw, page_theme, vegalite_version
-from ..inference import Margin, sizes_of_families
+from ..inference import Comparison, Margin, sizes_of_families
 from ..model_vs_human.comparison import ceilings, distances
 from ..model_vs_human.differences import at_common_conditions
 from ..model_vs_human.score_layout import layout
@@ -55,6 +55,7 @@ class Options:
     rules, rules_file : of exclusion, and the file that they were read from (for the commands that
         the page prints)
     margins : within which differences count as none, as they were declared
+    planned : comparisons that are in no family with others
     recipe : what the columns of tables mean, as it was typed and as it was read
     accept_unread : test answers of which many replies could not be read all the same
     all_figures : write every figure as SVG and PDF, also those that are folded on the page
@@ -65,6 +66,7 @@ class Options:
     rules: tuple[Rule, ...] = ()
     rules_file: Path | None = None
     margins: Mapping[str, Margin] = field(default_factory=dict[str, Margin])
+    planned: tuple[Comparison, ...] = ()
     recipe: Recipe | None = None
     recipe_typed: tuple[str, ...] = ()
     accept_unread: bool = False
@@ -135,6 +137,7 @@ def _compare(
         options.practice,
         options.pilot,
         options.margins,
+        options.planned,
         options.recipe_typed,
         options.accept_unread,
         options.all_figures,
@@ -159,7 +162,7 @@ def _page(
     met_by = items.groupby("paradigm", observed=True)["agent"].nunique()
     names = sorted(map(str, met_by.index), key=lambda name: (-met_by[name], name))
     stems = names_of_files(names)
-    numbers = numbers_of_all(data, names, options.margins)
+    numbers = numbers_of_all(data, names, options.margins, options.planned)
     sizes = sizes_of_families(claim for one in numbers.values() for claim in one.claims)
     met = items[["agent", "agent_kind"]].drop_duplicates().itertuples(index=False, name=None)
     styles = looks(
@@ -193,6 +196,11 @@ def _page(
     every = (*data.sessions, *(one.facts for one in spans))
     timing = timing_part(every, commands)
     spoilt = [Remark(text, warning=True) for text in spoilers(every, items, timing)]
+    spoilt += [
+        Remark(f"{data.titles[name]}: {text}. Means and intervals do not describe them: look at single people.", True)
+        for name, one in numbers.items()
+        for text in one.undescribed
+    ]
     title, lead, facts = opening(data.sessions, data.scored, names) if names or not spans else opening_of_spans(spans)
     folders = [*map(Path, files_of(commands.data)[1])]
     figure = partial(folder.figure, table="", styles=styles)
@@ -254,6 +262,7 @@ def _on_families(sizes: Mapping[str, int]) -> list[Remark]:
         Remark(
             "Intervals and p values in sentences hold for all claims of one kind on this page together:"
             f" {listed(several)} (Bonferroni). Tables have those of single claims, and beside them those of all."
+            " Comparisons that were named beforehand (--planned) are families of their own."
         )
     ]
 

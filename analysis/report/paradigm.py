@@ -3,26 +3,29 @@ which it is used, as a claim about each person and model, and what is said of it
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ...core.agent_kinds import kind_named
+from ...core.errors import SpanLabError
 from ..data.coding import records
 from ..data.loading import Data
 from ..data.numbers import decimals, with_sign
 from ..data.scoring import Scored, plural
-from ..data.style import GROUP_MEANS, Look, of_kinds, same_trials
+from ..data.style import GROUP_MEANS, Look, listed, of_kinds, same_trials
 from ..data.unread import testable, testable_cells, with_unread, withheld_notes
 from ..effects.curves import intrusions, overall, primacy_recency, sources
 from ..figures.effect_figure import ComputedEffect, panel_names
 from ..figures.figure import Computed
-from ..guessing import AgainstGuessing, against_guessing, among_all, guessing_table
-from ..inference import NO_MARGINS, Claim, Margin, of_family, sizes_of_families
+from ..guessing import AgainstGuessing, against_guessing, guessing_table
+from ..inference import NO_MARGINS, Claim, Comparison, Margin, of_family, sizes_of_families
+from ..means.over_people import two_groups, without_carriers
 from ..model_vs_human.differences import Difference, from_people
 from ..nback.cells import nback_cells
 from ..nback.measures import GRID, OURS, describe_exceptions, gridded_blocks
@@ -30,7 +33,7 @@ from . import html_tables as tables
 from .commands import ReportCommands
 from .figures import FigureOnPage, compute_figures, show_figures
 from .folder import Folder
-from .text import Remark, headline, like_for_like, ranked
+from .text import Remark, headline, like_for_like, percent, ranked
 
 #: More than this many answerers make no sentence; people are still named.
 _MOST = 6
@@ -56,11 +59,9 @@ class EffectClaims:
     margin: Margin | None = None
     table: tuple[str, tuple[int, ...]] = ("", ())
 
-    def among(self, sizes: Mapping[str, int]) -> EffectClaims:
-        """The same, each claim among all of its kind."""
-        return replace(
-            self, parts=tuple((words, tuple(of_family(one, sizes) for one in claims)) for words, claims in self.parts)
-        )
+    def changed(self, change: Callable[[Claim], Claim]) -> EffectClaims:
+        """The same with other claims."""
+        return replace(self, parts=tuple((words, tuple(map(change, claims))) for words, claims in self.parts))
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -289,19 +290,19 @@ class Numbers:
 
     def among(self, sizes: Mapping[str, int]) -> Numbers:
         """The same, each claim among all of its kind on the page."""
-        effect = self.effect.among(sizes) if self.effect else None
-        figures = dict(self.figures)
-        shown = effect and figures.get(effect.table[0])
-        if effect and isinstance(shown, ComputedEffect):
-            figures[effect.table[0]] = replace(shown, trends=effect.beside(shown.trends))
+        made = self.changed(partial(of_family, sizes=sizes))
+        shown = made.effect and self.figures.get(made.effect.table[0])
+        if not made.effect or not isinstance(shown, ComputedEffect):
+            return made
+        beside = replace(shown, trends=made.effect.beside(shown.trends))
+        return replace(made, figures={**self.figures, made.effect.table[0]: beside})
+
+    def changed(self, change: Callable[[Claim], Claim]) -> Numbers:
+        """The same with other claims."""
+        differences = {name: replace(one, claim=change(one.claim)) for name, one in self.differences.items()}
+        guessed = [one.changed(change) for one in self.guessed]
         return replace(
-            self,
-            figures=figures,
-            guessed=among_all(self.guessed, sizes),
-            differences={
-                name: replace(one, claim=of_family(one.claim, sizes)) for name, one in self.differences.items()
-            },
-            effect=effect,
+            self, guessed=guessed, differences=differences, effect=self.effect and self.effect.changed(change)
         )
 
     @cached_property
@@ -318,6 +319,24 @@ class Numbers:
         return (
             float(known["blind"].astype(float).groupby(trials.to_numpy()).mean().mean()) if len(known) else float("nan")
         )
+
+    @property
+    def undescribed(self) -> list[str]:
+        """Whom a mean does not describe: people who carry an effect, or consist of two groups."""
+        said = []
+        for name, one in ((claim.agent, claim.each) for claim in (self.effect.claims if self.effect else ())):
+            many, rest = without_carriers(np.array(one.values), one.noise) if one else (0, math.nan)
+            if one and many:
+                whole, rest = (with_sign(100 * value, 0) for value in (np.mean(one.values), rest))
+                who = f"{many} of {len(one.values)} in {name} {'carries' if many == 1 else 'carry'} the effect"
+                said.append(f"{who}: {whole} points with them, {rest} without")
+        for claim in (one.share for one in self.guessed):
+            found = two_groups(np.array(claim.each.values), claim.each.answers) if claim.each else None
+            if claim.each and found:
+                low, high = (percent(value) for value in found[1:])
+                both = f"{found[0]} at {low}, {len(claim.each.values) - found[0]} at {high}"
+                said.append(f"{claim.agent} are two groups ({both}) rather than spread around one mean")
+        return said
 
     @property
     def printed(self) -> list[str]:
@@ -377,9 +396,31 @@ class ParadigmPart:
     references: list[str]
 
 
-def numbers_of_all(data: Data, names: Sequence[str], margins: Mapping[str, Margin] = NO_MARGINS) -> dict[str, Numbers]:
-    """Every table of some paradigms; each claim is one of all of its kind in these."""
+def numbers_of_all(
+    data: Data,
+    names: Sequence[str],
+    margins: Mapping[str, Margin] = NO_MARGINS,
+    planned: Sequence[Comparison] = (),
+) -> dict[str, Numbers]:
+    """Every table of some paradigms; each claim is one of all of its kind in these.
+
+    Raises
+    ------
+    SpanLabError
+        for a comparison that was planned and that these data do not have.
+    """
     numbers = {name: numbers_of(data, name, margins) for name in names}
+    for one in planned:
+        there = numbers.get(one.paradigm)
+        if there is None or not any(one.names(claim, one.paradigm) for claim in there.claims):
+            who = sorted({claim.agent for claim in there.claims}) if there else list(numbers)
+            raise SpanLabError(
+                f"{one.paradigm}/{one.what}/{one.agent} is no comparison of this page, which has {listed(who)}",
+                option="planned",
+            )
+        numbers[one.paradigm] = there.changed(
+            lambda claim, one=one: replace(claim, planned=claim.planned or one.names(claim, one.paradigm))
+        )
     sizes = sizes_of_families(claim for one in numbers.values() for claim in one.claims)
     return {name: one.among(sizes) for name, one in numbers.items()}
 

@@ -1,0 +1,142 @@
+"""Random tables, designs, files and flags together: an answer or a sentence, never a traceback; and a number
+that stands in two places is one number, and that of a computation by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from any_tables import flags, tables, written
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy.stats import ttest_1samp, ttest_ind
+
+import spanlab
+from spanlab.analysis.data.loading import load
+from spanlab.analysis.report.paradigm import numbers_of_all
+from spanlab.core.errors import SpanLabError
+
+QUIET = {"deadline": None, "suppress_health_check": [*HealthCheck], "database": None, "derandomize": True}
+
+
+def tried(make: Callable[[Path, Path, dict[str, Any]], object], data: st.DataObject) -> None:
+    """Run a command on a random table with random flags; a sentence is an answer, too."""
+    with TemporaryDirectory() as folder:
+        place = Path(folder)
+        file, reading = written(data.draw(tables()), place), data.draw(flags(place))
+        with suppress(SpanLabError):
+            make(file, place, reading)
+
+
+def statistics(data: st.DataObject) -> None:
+    options: dict[str, Any] = {
+        "by": data.draw(st.sampled_from([(), "set_size", "none"])),
+        "margin": data.draw(st.sampled_from([(), "5points"])),
+    }
+    tried(lambda file, place, reading: spanlab.stats(file, **options, **reading), data)
+
+
+def comparison(data: st.DataObject) -> None:
+    margin = data.draw(st.sampled_from([(), "5points"]))
+    tried(lambda file, place, reading: spanlab.compare(file, place / "report", margin=margin, **reading), data)
+
+
+@settings(max_examples=30, **QUIET)
+@given(st.data())
+def test_any_table_has_statistics_or_a_sentence(data: st.DataObject) -> None:
+    statistics(data)
+
+
+@settings(max_examples=4, **QUIET)
+@given(st.data())
+def test_any_table_has_a_page_or_a_sentence(data: st.DataObject) -> None:
+    comparison(data)
+
+
+@pytest.mark.slow
+@settings(max_examples=1600, **QUIET)
+@given(st.data())
+def test_many_tables_have_statistics_or_a_sentence(data: st.DataObject) -> None:
+    statistics(data)
+
+
+@pytest.mark.slow
+@settings(max_examples=300, **QUIET)
+@given(st.data())
+def test_many_tables_have_a_page_or_a_sentence(data: st.DataObject) -> None:
+    comparison(data)
+
+
+def people_and_seeds(folder: Path) -> pd.DataFrame:
+    """Eight people and five seeds of a network, 60 answers each at three set sizes."""
+    random = np.random.RandomState(3)
+    who = [("participant", "participant", f"P{one}", f"s{one}", 0.75) for one in range(8)]
+    who += [("network", "network:one", "", f"n{one}", 0.6) for one in range(5)]
+    rows = [
+        dict(zip(("agent_kind", "agent", "participant", "session"), one, strict=False))
+        | {"paradigm": "one", "trial": at + 1, "trial_id": f"{one[3]}-{at}", "set_size": 2 + 2 * (at % 3)}
+        | {"correct": random.rand() < one[4] - 0.05 * (at % 3) + own, "chance": 0.25, "outcome": "answered"}
+        for one, own in zip(who, random.normal(0, 0.06, len(who)), strict=True)
+        for at in range(60)
+    ]
+    table = pd.DataFrame(rows)
+    table.to_csv(folder / "answers.csv", index=False)
+    return table
+
+
+def test_a_number_in_two_places_is_one_number_and_that_of_a_computation_by_hand(tmp_path: Path) -> None:
+    table = people_and_seeds(tmp_path)
+    numbers = numbers_of_all(load([tmp_path / "answers.csv"]), ["one"])["one"]
+    unit = table["participant"].where(table["participant"] != "", table["session"])
+    shares = table.groupby([unit, "set_size"])["correct"].mean().unstack()
+    people = shares.index.str.startswith("P")
+    place = np.array([2.0, 4, 6]) - 4
+    slopes = shares.to_numpy() @ (place / (place @ place))
+    assert numbers.effect is not None
+    figure = next(one for one in numbers.effects if one.effect.name == "set_size")
+    for claim, own in zip(
+        sorted(numbers.effect.claims, key=lambda one: one.n), (slopes[~people], slopes[people]), strict=True
+    ):
+        row = figure.trends[figure.trends["agent"] == claim.agent].iloc[0]
+        shown = next(one for one in figure.claims if one.agent == claim.agent)
+        test = ttest_1samp(own, 0.0)
+        interval = test.confidence_interval(0.95)
+        assert claim.of is shown.of, "sentence and figure have the same object"
+        assert (row["value"], row["low"], row["high"], row["p"]) == (claim.value, *claim.interval, claim.p)
+        assert (row["p_family"], row["low_family"]) == (claim.p_of_family, claim.interval_of_family[0])
+        expected = [own.mean(), interval.low, interval.high, test.pvalue]
+        np.testing.assert_allclose([claim.value, *claim.interval, claim.p], expected, rtol=1e-6)
+    means = shares.mean(axis=1)
+    (difference,) = [one.claim for one in numbers.differences.values() if one.agent == "network:one"]
+    assert difference.value == pytest.approx(means[~people].mean() - means[people].mean(), abs=1e-12)
+    assert difference.told == (ttest_ind(means[~people], means[people], equal_var=False).pvalue < 0.05)
+    points = figure.table.set_index(["agent", "set_size"])["mean"]
+    for agent, which in (("network:one", ~people), ("People (n = 8)", people)):
+        named = next(one for one in points.index.get_level_values(0).unique() if str(one).startswith(agent))
+        np.testing.assert_allclose(points[named].to_numpy(float), shares[which].mean().to_numpy(), atol=1e-12)
+
+
+def test_a_planned_comparison_is_the_single_test_and_leaves_the_family_of_the_others(tmp_path: Path) -> None:
+    from spanlab.analysis.inference import read_planned
+
+    people_and_seeds(tmp_path)
+    data = load([tmp_path / "answers.csv"])
+    every, planned = (numbers_of_all(data, ["one"], planned=read_planned(one)) for one in ((), ["one/effect/people"]))
+    before, after = ({claim.agent: claim for claim in one["one"].effect.claims} for one in (every, planned))  # type: ignore[union-attr]
+    people = next(name for name in before if name.startswith("People"))
+    machine = next(name for name in before if name != people)
+    assert before[people].family == 2
+    assert before[people].p_of_family == min(1.0, 2 * before[people].p)
+    assert (after[people].family, after[people].p_of_family) == (1, before[people].p)
+    assert after[people].interval_of_family == before[people].interval
+    assert after[machine].family == 1
+    with pytest.raises(SpanLabError, match="is no comparison of this page"):
+        numbers_of_all(data, ["one"], planned=read_planned(["one/people/network:other"]))
+    with pytest.raises(SpanLabError, match="vsr/people/network:laptop"):
+        read_planned(["effect"])
