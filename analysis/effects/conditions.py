@@ -194,11 +194,12 @@ def effect_of_file(part: Scored, paradigm: str, name: str) -> Effect:
         )
         for one, other in declared.pairs
     )
+    along = tuple(map(_number, levels)) if numeric else tuple(levels)
     return replace(
         effect,
         name=name,
         title=called,
-        order=effect.order if at_once else tuple(map(_number, levels) if numeric else levels),
+        order=effect.order if at_once else along,
         needs=(*effect.needs, *(["phase"] if declared.phase else [])),
         differences=() if at_once else differences,
         alone=at_once,

@@ -59,6 +59,21 @@ def test_any_table_has_a_page_or_a_sentence(data: st.DataObject) -> None:
     comparison(data)
 
 
+def test_seeds_of_a_network_in_questions_of_two_words_have_a_model(tmp_path: Path) -> None:
+    random = np.random.RandomState(2)
+    rows = [
+        {"paradigm": "one", "agent_kind": "network", "agent": "network:a", "session": f"n{seed}", "trial": at}
+        | {"trial_id": f"{seed}-{at}", "correct": right, "correct_answer": truth, "outcome": "answered"}
+        | {"answer": truth if right else {"same": "different", "different": "same"}[truth], "chance": 0.5}
+        for seed in range(3)
+        for at in range(40)
+        for truth in [["same", "different"][at % 2]]
+        for right in [bool(random.rand() < 0.7)]
+    ]
+    pd.DataFrame(rows).to_csv(tmp_path / "answers.csv", index=False)
+    assert "(1 | session)" in str(spanlab.stats(tmp_path / "answers.csv"))
+
+
 @pytest.mark.slow
 @settings(max_examples=1600, **QUIET)
 @given(st.data())
