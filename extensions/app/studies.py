@@ -172,7 +172,8 @@ class Studies:
         if not count.isdigit() or not 1 <= int(count) <= _MOST_LINKS:
             raise SpanLabError(f"the number of links is 1 to {_MOST_LINKS}; found '{count}'")
         address = str(asked.get("address", "")).strip().rstrip("/")
-        made = _added("study_links")(self.file(name), n=int(count), address=address, data=self.data)
+        given = {"address": address} if address else {}
+        made = _added("study_links")(self.file(name), n=int(count), data=self.data, **given)
         found = [word for line in made.lines for word in line.split() if word.startswith(("http://", "https://"))]
         return [{"link": link, "picture": qr_code(link)} for link in found]
 

@@ -54,7 +54,8 @@
   // Charts take their room when they are drawn: whoever comes back to a figure finds it then.
   const root = document.documentElement;
   const comeBack = () => { if (root.dataset.ready && location.hash) document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView({ behavior: "instant" }); };
-  new MutationObserver(comeBack).observe(root, { attributeFilter: ["data-ready"] });
+  root.style.scrollBehavior = "auto"; // a slow way there would go on after this, and end elsewhere
+  new MutationObserver(() => { comeBack(); setTimeout(comeBack, 400); }).observe(root, { attributeFilter: ["data-ready"] });
   const style = document.createElement("style");
   style.textContent = ".glance [role=link] { cursor: pointer } .glance [role=link]:is(:hover, :focus-visible) { outline: none } .glance [role=link]:is(:hover, :focus-visible) path { stroke: var(--ink); stroke-width: 4px; paint-order: stroke; } .chart path[role=link]:is(:hover, :focus-visible) { stroke: var(--ink); stroke-width: 5px; paint-order: stroke; outline: none; }";
   document.head.append(style);

@@ -99,6 +99,18 @@ def test_buttons_are_commands_and_nobody_leaves_by_one_word(studies: Studies) ->
         studies.act("lab", {"what": "withdraw", "participant": "P01", "again": "P01"})
 
 
+def test_links_are_those_of_the_command(studies: Studies) -> None:
+    with pytest.raises(SpanLabError, match="admission: links"):
+        studies.links("lab", {"n": "2"})
+    data = studies.draft("lab", {"text": studies.file("lab").read_text("utf-8")})["data"]
+    assert not studies.draft("lab", {"data": {**data, "online": {"admission": "links"}}, "save": "yes"})["wrong"]
+    made = studies.links("lab", {"n": "2", "address": "http://lab.example/"})
+    assert [one["link"].partition("?")[0] for one in made] == ["http://lab.example/"] * 2
+    assert len({one["link"] for one in made if "ticket=" in one["link"]}) == 2
+    with pytest.raises(SpanLabError, match="number of links"):
+        studies.links("lab", {"n": "0"})
+
+
 def test_pages_of_studies_are_behind_the_gate(studies: Studies) -> None:
     gate = Gate()
     stranger = TestClient(application(studies.data, "en", gate), base_url=BASE, client=("127.0.0.1", 50000))
