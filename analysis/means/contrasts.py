@@ -107,8 +107,10 @@ class Contrast:
         if self.share:
             return share_limits(self.value, self.se, self.df, self.n, level)
         reach = float(stdtrit(min(self.df, 1e9), (1 + level) / 2)) * self.se if self.se > 0 else math.nan
-        further = max(reach, self.skewed.reach(self.value > 0, level)) if self.skewed and reach > 0 else reach
-        down, up = (reach, further) if self.value > 0 else (further, reach)
+        down = up = reach
+        if self.skewed and reach > 0:  # a sum of 0 is further from 0 on both sides, whatever rounding makes of it
+            down = max(reach, self.skewed.reach(False, level)) if self.value < 1e-12 else reach
+            up = max(reach, self.skewed.reach(True, level)) if self.value > -1e-12 else reach
         return _within(self.span, self.value - down, self.value + up)
 
     @property

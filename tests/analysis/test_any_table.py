@@ -71,7 +71,7 @@ def test_seeds_of_a_network_in_questions_of_two_words_have_a_model(tmp_path: Pat
         for right in [bool(random.rand() < 0.7)]
     ]
     pd.DataFrame(rows).to_csv(tmp_path / "answers.csv", index=False)
-    assert "(1 | session)" in str(spanlab.stats(tmp_path / "answers.csv"))
+    assert "(1 | session:agent)" in str(spanlab.stats(tmp_path / "answers.csv"))
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -404,3 +405,13 @@ def test_items_held_hold_at_none_and_at_all_of_four(people: int, planted: float)
         return found["low"], found["high"]
 
     assert held(once, float(of(Random(0), 200_000)[0].mean()), 3000) >= 0.93
+
+
+def test_a_sum_of_0_has_the_same_interval_whatever_rounding_makes_of_it() -> None:
+    first, second = np.array([1.0, 0.95, 1.0, 0.9, 1.0, 0.95]), np.array([0.95, 1.0, 0.9, 1.0, 1.0, 0.95])
+    ids, answers = [np.arange(6)] * 2, np.full(2, 120.0)
+    found = contrast([first, second], ids, np.array([1.0, -1.0]), answers=answers)
+    assert found.skewed is not None
+    ends = [replace(found, value=value).ends() for value in (-1e-17, 0.0, 1e-17)]
+    np.testing.assert_allclose(ends[0], ends[1], atol=1e-12)
+    np.testing.assert_allclose(ends[2], ends[1], atol=1e-12)
