@@ -105,7 +105,8 @@ def test_a_new_plugin_has_a_stimulus_an_agent_and_a_figure(tmp_path: Path, run: 
 
 
 #: By how much each text of the page goes beyond its picture (px), as the page's title.
-BEYOND = """<script>document.title = JSON.stringify([...document.querySelectorAll(".desk > .light > svg")].flatMap((svg) =>
+BEYOND = """<script>
+  document.title = JSON.stringify([...document.querySelectorAll(".desk > .light > svg")].flatMap((svg) =>
   [...svg.querySelectorAll("text")].map((text) =>
     text.getBoundingClientRect().right - svg.getBoundingClientRect().right)));</script>"""
 
