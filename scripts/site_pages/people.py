@@ -52,8 +52,8 @@ def chart(table: pd.DataFrame, measure: str) -> dict[str, Any]:
     half = cells["sem"] * stats.t.ppf(0.975, cells["count"] - 1)
     means = {"data": {"values": cells.assign(low=cells["mean"] - half, high=cells["mean"] + half).to_dict("records")}}
     colour: dict[str, Any] = {"value": "#0068b0"}
+    levels: list[Any] = table[lines[0]].unique().tolist() if lines else []
     if lines:
-        levels = table[lines[0]].unique().tolist()
         scale = {"domain": levels, **({"range": ["#0068b0", "#c2571a"]} if len(levels) == 2 else {"scheme": "viridis"})}
         colour = {"field": lines[0], "type": "ordinal", "title": worded(lines[0]), "scale": scale, "legend": {}}
     everybody = {"field": measure, **value}
@@ -74,7 +74,7 @@ def chart(table: pd.DataFrame, measure: str) -> dict[str, Any]:
             "encoding": {"x": x, "y": {"field": "mean", **value}, "color": colour},
         },
     ]
-    few = not lines or len(levels) <= 2
+    few = len(levels) <= 2
     return {"data": {"values": table.to_dict("records")}, "width": 320, "height": 190, "layer": layers[not few :]}
 
 
