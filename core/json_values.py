@@ -93,7 +93,7 @@ def weigh(value: Any) -> int:
         plain.
     """
     # Most values are one number or a list of numbers: these are seen to without a walk.
-    kind = type(value)
+    kind: type = type(value)
     if (
         (kind is int and -MAX_WHOLE <= value <= MAX_WHOLE)
         or kind is bool

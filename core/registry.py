@@ -31,7 +31,7 @@ def as_tuple(value: Any) -> Any:
 
 def as_tuples(value: Any) -> Any:
     """A list of lists as a tuple of tuples."""
-    return tuple(map(as_tuple, value)) if isinstance(value, list | tuple) else value
+    return tuple(map(as_tuple, cast("list[Any]", value))) if isinstance(value, list | tuple) else value
 
 
 #: A list of whole numbers; a YAML list becomes a tuple, so that components stay hashable.

@@ -55,6 +55,7 @@ class WorkerPool(Protocol):
         SpanLabError
             what a job raises; no further one begins then.
         """
+        ...
 
 
 class SerialPool:

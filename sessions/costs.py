@@ -86,10 +86,14 @@ class SessionOutlook:
             default=0,
         )
 
-    @cached_property
+    @property
     def trials(self) -> Sequence[Rehearsal]:
         """One trial of each kind, or of some kinds, evenly chosen; of each kind where trials are
         one conversation, since each counts with those before it."""
+        return self._trials
+
+    @cached_property
+    def _trials(self) -> Sequence[Rehearsal]:
         kinds = list(self._kinds.values())
         sampled = kinds[:: 1 if self._remembers else math.ceil(len(kinds) / _MOST_KINDS)]
         share = len(self._planned) / sum(map(len, sampled))
@@ -141,9 +145,13 @@ class SessionLedger:
         return read_events(self.folder)
 
     @cached_property
+    def _lines(self) -> Sequence[Mapping[str, Any]]:
+        return read_transcript(self.folder)
+
+    @property
     def lines(self) -> Sequence[Mapping[str, Any]]:
         """The lines of ``transcripts.jsonl``."""
-        return read_transcript(self.folder)
+        return self._lines
 
     @property
     def replies(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:

@@ -228,19 +228,24 @@ class ResponseTable(Protocol):
     @property
     def column_names(self) -> list[str]:
         """Its columns, in order."""
+        ...
 
     @property
     def num_rows(self) -> int:
         """The number of answered items."""
+        ...
 
     def select(self, columns: Sequence[str], /) -> ResponseTable:
         """Some of its columns."""
+        ...
 
     def to_pylist(self) -> list[dict[str, Any]]:
         """Its rows."""
+        ...
 
     def to_pandas(self, *, use_threads: bool = ...) -> pandas.DataFrame:
         """The same as a data frame; the threads of pyarrow wait for each other where a table is small."""
+        ...
 
 
 @dataclass(frozen=True)
