@@ -28,9 +28,10 @@ def curves(paradigm: str, folder: Path) -> Iterator[str]:
             measure = next(one for one in MEASURES if one in table)
             save_as(chart(table, measure), folder / f"{paradigm}-{name}.svg")
             people, differs = table["participant"].nunique(), facts["differs"].rstrip(".")
+            thin = " Thin lines are single people." if singly(table) else ""
             yield (
-                f"![{people} people of {facts['study']}]({paradigm}-{name}.svg)\n\n{facts['study']}, {people} people: "
-                f"the mean over people with its 95 % interval; thin lines are single people. Their task: {differs}."
+                f"![{people} people of {facts['study']}]({paradigm}-{name}.svg)\n\n{facts['study']}, {people} people:"
+                f" the mean over people with its 95 % interval.{thin} Their task: {differs}."
             )
 
 
@@ -74,8 +75,18 @@ def chart(table: pd.DataFrame, measure: str) -> dict[str, Any]:
             "encoding": {"x": x, "y": {"field": "mean", **value}, "color": colour},
         },
     ]
-    few = len(levels) <= 2
-    return {"data": {"values": table.to_dict("records")}, "width": 320, "height": 190, "layer": layers[not few :]}
+    return {
+        "data": {"values": table.to_dict("records")},
+        "width": 320,
+        "height": 190,
+        "layer": layers[not singly(table) :],
+    }
+
+
+def singly(table: pd.DataFrame) -> bool:
+    """Whether every person has a line: where few enough are drawn to be told apart."""
+    *lines, _ = table.columns[1 : table.columns.get_loc("n_trials")]
+    return table["participant"].nunique() <= 100 and (not lines or table[lines[0]].nunique() <= 2)
 
 
 def worded(name: str) -> str:
