@@ -307,7 +307,7 @@ FOREIGN: list[tuple[str, dict[str, Any], Any, str]] = [
         sc_figure(answer="asymmetric", offset=2),
         "1 on the right without a mirror image",
     ),
-    ("sc", {"list_length": 10}, sc_figure(cells=[0, 9, 11, 18, 22, 27, 33, 36, 44, 55]), "and 0 on the right without a mirror image"),
+    ("sc", {"list_length": 10}, sc_figure(cells=[0, 9, 11, 18, 22, 27, 33, 36, 44, 55]), "and 0 on the right without"),
     (
         "sc",
         {"list_length": 10},
