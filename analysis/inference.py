@@ -257,35 +257,6 @@ def of_family(claim: Claim, sizes: Mapping[str, int]) -> Claim:
     return replace(claim, family=max(1, sizes.get(claim.kind, 1)))
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """A comparison that was planned before the data were seen: of somebody whose name begins so, in one
-    paradigm, with ``guessing`` or ``people``, or of conditions (``effect``)."""
-
-    paradigm: str
-    what: str
-    agent: str
-
-    def names(self, claim: Claim, paradigm: str) -> bool:
-        same = paradigm == self.paradigm and RULES[claim.rule].family == _PLANNED[self.what]
-        return same and claim.agent.lower().startswith(self.agent.lower())
-
-
-_PLANNED = {"guessing": "above guessing", "people": "differences from people", "effect": "effects"}
-
-
-def read_planned(texts: Sequence[str]) -> tuple[Comparison, ...]:
-    """Comparisons as they are typed: ``vsr/people/network:laptop``."""
-    read = []
-    for text in texts:
-        paradigm, what, agent = (*text.split("/", 2), "", "")[:3]
-        if what not in _PLANNED or not agent:
-            such = "PARADIGM/guessing, people or effect/WHO, such as vsr/people/network:laptop"
-            raise SpanLabError(f"names a comparison as {such}, not '{text}'", option="planned")
-        read.append(Comparison(paradigm, what, agent))
-    return tuple(read)
-
-
 # Equivalence: two one-sided tests (TOST; Schuirmann, 1987, Journal of Pharmacokinetics and Biopharmaceutics
 # 15, 657-680) within a margin that was declared; without one "not told apart" is not "alike".
 

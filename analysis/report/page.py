@@ -25,14 +25,14 @@ from ..data.scoring import plural
 from ..data.style import GROUP_MEANS, listed, looks
 from ..effects.registry import effect as effect_named
 from ..figures.charts import SHAPES, can_draw, page_theme, vegalite_version
-from ..inference import Comparison, Margin, sizes_of_families
+from ..inference import Margin, sizes_of_families
 from ..model_vs_human.comparison import ceilings, distances
 from ..model_vs_human.differences import at_common_conditions
 from ..model_vs_human.score_layout import layout
 from ..model_vs_human.scores import DECISIONS, scores
 from ..nback.published import REFERENCE
 from ..stats.agreement import error_consistency, pairs_left_out
-from .commands import ReportCommands
+from .commands import Comparison, ReportCommands
 from .folder import Folder, names_of_files
 from .html_tables import PageColumn, PageTable, page_table, unread_columns, words_of
 from .lab import exclusion_part, spans_part, spoilers, timing_part

@@ -24,13 +24,13 @@ from ..effects.curves import intrusions, overall, primacy_recency, sources
 from ..figures.effect_figure import ComputedEffect, panel_names
 from ..figures.figure import Computed
 from ..guessing import AgainstGuessing, against_guessing, guessing_table
-from ..inference import NO_MARGINS, Claim, Comparison, Margin, of_family, sizes_of_families
+from ..inference import NO_MARGINS, Claim, Margin, of_family, sizes_of_families
 from ..means.over_people import two_groups, without_carriers
 from ..model_vs_human.differences import Difference, from_people
 from ..nback.cells import nback_cells
 from ..nback.measures import GRID, OURS, describe_exceptions, gridded_blocks
 from . import html_tables as tables
-from .commands import ReportCommands
+from .commands import Comparison, ReportCommands
 from .figures import FigureOnPage, compute_figures, show_figures
 from .folder import Folder
 from .text import Remark, headline, like_for_like, percent, ranked

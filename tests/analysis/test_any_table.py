@@ -138,7 +138,7 @@ def test_a_number_in_two_places_is_one_number_and_that_of_a_computation_by_hand(
 
 
 def test_a_planned_comparison_is_the_single_test_and_leaves_the_family_of_the_others(tmp_path: Path) -> None:
-    from spanlab.analysis.inference import read_planned
+    from spanlab.analysis.report.commands import read_planned
 
     people_and_seeds(tmp_path)
     data = load([tmp_path / "answers.csv"])
