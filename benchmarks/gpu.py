@@ -68,7 +68,7 @@ def losses(device: str, steps: int) -> list[float]:
 
 
 def differ(files: list[str]) -> None:
-    first, *others = (json.loads(Path(name).read_text()) for name in files)
+    first, *others = (json.loads(Path(name).read_text(encoding="utf-8")) for name in files)
     for name, other in zip(files[1:], others, strict=True):
         apart = [abs(one - two) / abs(one) for one, two in zip(first, other, strict=True)]
         print(
@@ -106,7 +106,7 @@ def speed(file: str | None) -> None:
         results.append(row)
         print(json.dumps(row), flush=True)
         if file:
-            Path(file).write_text(json.dumps(results, indent=1))
+            Path(file).write_text(json.dumps(results, indent=1), encoding="utf-8")
 
     told(
         device=torch.cuda.get_device_name(),
@@ -194,7 +194,7 @@ def published_loop(told: Callable[..., None], peaks: dict[str, float]) -> None:
 if __name__ == "__main__":
     verb, *rest = sys.argv[1:] or ["speed"]
     if verb == "losses":
-        Path(rest[1]).write_text(json.dumps(losses(rest[0], int(rest[2]) if len(rest) > 2 else 100)))
+        Path(rest[1]).write_text(json.dumps(losses(rest[0], int(rest[2]) if len(rest) > 2 else 100)), encoding="utf-8")
     elif verb == "speed" and not torch.cuda.is_available():
         print("there is no GPU here, and this measures one")
     elif verb == "speed":

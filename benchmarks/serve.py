@@ -252,9 +252,9 @@ class Cost:
     @classmethod
     def of(cls, pid: int) -> Cost:
         """The cost of a server until now, as Linux counts it."""
-        times = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        pages = sum(int(Path(f"/proc/{one}/statm").read_text().split()[1]) for one in (pid, *children))
+        times = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="utf-8").split()
+        pages = sum(int(Path(f"/proc/{one}/statm").read_text(encoding="utf-8").split()[1]) for one in (pid, *children))
         return cls((int(times[11]) + int(times[12])) / os.sysconf("SC_CLK_TCK"), pages * os.sysconf("SC_PAGE_SIZE"))
 
 

@@ -108,7 +108,7 @@ def plan_session(
         raise SpanLabError(f"{paradigm.name}: a session of {many} trials; at most {MAX_SESSION_TRIALS} are possible")
     pools: list[list[dict[str, Any]]] = []
     for _ in range(blocks):
-        for group in _groups(combinations, design.blocked_by, random):
+        for group in _groups(combinations, design.blocked_by, design.block_order, random):
             pool = [combinations[n] for turn in range(max(shares)) for n in group if turn < shares[n]]
             pools.append(
                 pool
@@ -308,16 +308,18 @@ def combinations_of(
 
 
 def _groups(
-    combinations: Sequence[dict[str, Any]], blocked_by: Sequence[str], random: np.random.RandomState
+    combinations: Sequence[dict[str, Any]], blocked_by: Sequence[str], order: str, random: np.random.RandomState
 ) -> list[list[int]]:
-    """The combinations (by number) that share a block, in random order of blocks."""
+    """The combinations (by number) that share a block; blocks in random order, or in that of the
+    levels."""
     if not blocked_by:
         return [list(range(len(combinations)))]
     groups = grouped(
         (tuple(combination.get(name) for name in blocked_by), n) for n, combination in enumerate(combinations)
     )
     ordered = list(groups.values())
-    return [ordered[n] for n in random.permutation(len(ordered))]
+    drawn = [ordered[n] for n in random.permutation(len(ordered))]
+    return ordered if order == "fixed" else drawn
 
 
 def _shuffled(

@@ -34,12 +34,12 @@ def main(arguments: Sequence[str]) -> int:
         before = digest(patterns, command)
     except (OSError, subprocess.CalledProcessError):  # no git: nothing is known of what changed
         return subprocess.run(command).returncode
-    if stamp.is_file() and stamp.read_text() == before:
+    if stamp.is_file() and stamp.read_text(encoding="utf-8") == before:
         print(f"{Path(command[0]).name}: passed before, and no file has changed since")
         return 0
     status = subprocess.run(command).returncode
     if status == 0 and digest(patterns, command) == before:
-        stamp.write_text(before)
+        stamp.write_text(before, encoding="utf-8")
     return status
 
 

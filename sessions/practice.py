@@ -83,23 +83,18 @@ class PracticeHost(Protocol):
     def announce(self, round_: int, feedback: bool, before: tuple[int, int]) -> None:
         """Say that a round begins; ``before``: how many answers of the round before were right, and
         how many there were."""
-        ...
 
     def welcome(self, planned: PlannedTrial) -> None:
         """Give the instructions of a trial where they have changed."""
-        ...
 
     def result(self, planned: PlannedTrial, judged: Sequence[Scores]) -> None:
         """Say how a trial went, by the scores of each of its answers."""
-        ...
 
     def decide(self, right: int, asked: int, rounds: int) -> str:
         """Decide what follows for somebody who has not passed: ``again`` or ``go_on``."""
-        ...
 
     def note(self, event: Event) -> None:
         """Write an event to the record."""
-        ...
 
 
 async def practise(
@@ -342,7 +337,7 @@ def _in_order(step: Step, kind: ResponseKind, scores: Scores, language: str) -> 
     displays = [ExampleDisplay(board, kind, marks=tuple(marks))] if marks else []
     if step.truth.answer is not None:
         displays.append(ExampleDisplay(board, kind, questions=(WorkedQuestion(kind, step.truth.answer),)))
-    return " · ".join(lines), displays
+    return "\n".join(lines), displays
 
 
 def _item(kind: ResponseKind, score: Mapping[str, Any], language: str) -> str:

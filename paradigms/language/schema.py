@@ -280,8 +280,9 @@ class SessionDesign(StrictModel):
         default=1, description="number of blocks, each with the whole set"
     )
     order: Literal["shuffled", "fixed"] = Field(default="shuffled", description="order of trials within a block")
-    blocked_by: list[str] = Field(
-        default_factory=list, description="factors that stay the same within a block; blocks come in shuffled order"
+    blocked_by: list[str] = Field(default_factory=list, description="factors that stay the same within a block")
+    block_order: Literal["shuffled", "fixed"] = Field(
+        default="shuffled", description="order of these blocks; fixed: that of the levels in the file"
     )
     max_run: Annotated[int, Field(ge=1)] | MaxRun | None = Field(
         default=None,

@@ -144,6 +144,7 @@ COMMON: dict[str, FieldPart] = {
     "sex": _common_choice("sex", "f", "m", "x", "unsaid"),
     "handedness": _common_choice("handedness", "right", "left", "both"),
     "vision": _common_choice("vision", "normal", "corrected", "impaired"),
+    "colour_vision": _common_choice("colour_vision", "normal", "red_green", "other", "unsure"),
 }
 
 

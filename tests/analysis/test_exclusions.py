@@ -161,7 +161,7 @@ def test_people_are_counted_in_each_paradigm_not_with_those_of_others() -> None:
     _, report = left(table, rule("participants", "accuracy", below=0.5))
     assert "1 of 7 participants left out, 120 of 840 answers (sfr: 0 of 5, vsr: 1 of 2): a (0)" in report.notes[0]
     _, report = left(table, rule("participants", "accuracy", below=0.5, paradigms=["vsr"]))
-    assert "1 of 2 participants left out, 120 of 840 answers: a (0)" in report.notes[0]
+    assert "1 of 2 participants left out, 120 of 240 answers: a (0)" in report.notes[0]
 
 
 @pytest.mark.slow

@@ -73,12 +73,6 @@ def page_letter(letter: int, window: tuple[int, int]) -> int:
     return max(8, min(letter, window[0] // 38, window[1] // 26))
 
 
-def blocks(page: PageContent, letter: int) -> list[TextBlock]:
-    """The text of a page as blocks; that below the example, too."""
-    items = [TextBlock(page.title, round(letter * 1.7), weight="semibold", after=letter)] if page.title else []
-    return items + _paragraphs(page.text, letter) + _paragraphs(page.after, letter)
-
-
 #: before a key in parentheses and around the sign between a key and its meaning, no line is broken
 _TOGETHER = re.compile(r" (?=\(\S{1,3}\))| (?== )|(?<= =) ")
 #: between items of a list, where a line is rather broken than within an item of at most so many
@@ -86,7 +80,8 @@ _TOGETHER = re.compile(r" (?=\(\S{1,3}\))| (?== )|(?<= =) ")
 _BETWEEN, _ITEM = " · ", 50
 
 
-def _paragraphs(text: str, letter: int) -> list[TextBlock]:
+def blocks(text: str, letter: int) -> list[TextBlock]:
+    """Paragraphs and headings as blocks of text."""
     items: list[TextBlock] = []
     text = _TOGETHER.sub("\u00a0", text)
     text = re.sub(rf"[^\n]*{_BETWEEN}[^\n]*", lambda line: "\u00a0· ".join(map(_whole, line[0].split(_BETWEEN))), text)
@@ -176,7 +171,7 @@ def lay_out(
     if page.options:
         feet[-1:], boxes = _buttons(page.options, window[0] - 2 * letter, letter)
     foot = max((image.height for image in feet), default=0)
-    top, bottom = window[1] // 2 - letter, -window[1] // 2 + foot + (2 * letter if feet else letter)
+    top, bottom = window[1] // 2 - 2 * letter, -window[1] // 2 + foot + (2 * letter if feet else letter)
     items = _items(page, language, (window[0] - 3 * letter, top - bottom), column, letter, look)
     contents = paginate(items, column, top - bottom)
     sheets = []
@@ -184,7 +179,7 @@ def lay_out(
         body = _composed(sheet, column)
         last = number == len(contents) - 1
         footer = feet[-1 if last else min(number, 1)] if feet else None
-        y = min((top + bottom) // 2 + round(0.4 * letter), top - -(-body.height // 2))
+        y = top - -(-body.height // 2)  # the title is at the same place on every page
         low = -window[1] // 2 + letter + foot // 2
         sheets.append(
             PageSheet(
@@ -230,10 +225,12 @@ def _items(
     letter: int,
     look: Callable[[Scene], Scene],
 ) -> list[Item]:
-    items: list[Item] = [*blocks(replace(page, after=""), letter)]
+    items: list[Item] = [*blocks(page.text, letter)]
+    if page.title:
+        items.insert(0, TextBlock(page.title, round(letter * 1.7), weight="semibold", after=letter))
     if page.progress is not None:
         items.append(PagePicture(progress_bar(page.progress, round(column * 0.6), letter), letter))
-    after = _paragraphs(page.after, letter)
+    after = blocks(page.after, letter)
     worked = after[: next((number for number, block in enumerate(after) if block.weight == "semibold"), len(after))]
     above = TextBlock(
         heading(page.example, language), round(letter * 1.15), weight="semibold", after=round(letter * 0.4)
@@ -258,25 +255,21 @@ def _items(
 
 
 def _composed(items: Sequence[Item], column: int) -> Image.Image:
-    """Text and pictures below one another, as one picture of even width and height."""
-    align = "left" if sum(len(item.text) for item in items if isinstance(item, TextBlock)) > 220 else "centre"
+    """Text and pictures below one another, as one picture of even width and height, in which the
+    column of text is in the middle."""
     parts: list[tuple[Image.Image, int, bool]] = []
     for is_text, run in groupby(items, lambda item: isinstance(item, TextBlock)):
         if is_text:
             texts = tuple(item for item in run if isinstance(item, TextBlock))
-            parts.append((set_text(texts, column, align), texts[-1].after, True))
+            parts.append((set_text(texts, column, "left"), texts[-1].after, True))
         else:
             parts += [(item.image, item.after, False) for item in run if isinstance(item, PagePicture)]
-    widest = max((image.width for image, _, _ in parts), default=2)
+    widest = max(column, *(image.width for image, _, _ in parts), 2)
     height = sum(image.height + after for image, after, _ in parts) - (parts[-1][1] if parts else 0)
     sheet = Image.new("RGB", (widest + widest % 2, max(2, height + height % 2)), BACKGROUND)
-    margin = (widest - max((image.width for image, _, is_text in parts if is_text), default=0)) // 2
-    top = 0
+    margin, top = (widest - column) // 2, 0
     for image, after, is_text in parts:
-        left = (widest - image.width) // 2
-        if align == "left":
-            left = margin if is_text else min(margin, left)
-        sheet.paste(image, (left, top))
+        sheet.paste(image, (margin if is_text else min(margin, (widest - image.width) // 2), top))
         top += image.height + after
     return sheet
 

@@ -498,7 +498,7 @@ def test_blocks_are_drawn_on_their_board_with_their_numbers_and_what_came_elsewh
 
     told, (yours, correct), (right,) = _told("corsi", swapped, direction="forward", list_length=3)
     assert told.endswith(
-        "Number 1: was shown, but it is number 2 · Number 2: was shown, but it is number 1 · Number 3: was not shown"
+        "Number 1: was shown, but it is number 2\nNumber 2: was shown, but it is number 1\nNumber 3: was not shown"
     )
     assert [(mark.verdict, mark.number) for mark in yours.marks] == [("elsewhere", 1), ("elsewhere", 2), ("wrong", 3)]
     assert [mark.value for mark in yours.marks] == list(swapped([right])[0])

@@ -155,11 +155,7 @@ def test_keys_and_what_they_mean_stay_on_one_line() -> None:
         " match, f = oben/links. "
     )
     for column in range(120, 700, 20):
-        lines = [
-            line
-            for block in blocks(PageContent(text), 16)
-            for line in wrap(block.text, block.size, column, block.weight)
-        ]
+        lines = [line for block in blocks(text, 16) for line in wrap(block.text, block.size, column, block.weight)]
         assert not any(re.match(r"\(-|=|\S+ = ?$", line) or re.search(r"(=|^m|\b[mf-])$", line) for line in lines), (
             lines
         )
@@ -181,13 +177,13 @@ def test_items_of_feedback_are_broken_between_them_and_not_within() -> None:
     given = "Ihre Antwort, der Reihe nach: 9 (richtig wäre 4) · 4 (richtig wäre 2) · 9 (richtig wäre 1)"
     for text in (wrong, given):
         for column in range(440, 700, 20):
-            (block,) = blocks(PageContent(text), 16)
+            (block,) = blocks(text, 16)
             lines = wrap(block.text, block.size, column, block.weight)
             assert len(lines) > 1
             assert all(line.rstrip().endswith("·") for line in lines[:-1]), lines
             assert " ".join(lines).replace("\xa0", " ") == text
     long = " · ".join(("y z " * 30).strip() for _ in range(3))
-    assert max(width(line, 18) for line in wrap(blocks(PageContent(long), 16)[0].text, 18, 400)) <= 400, (
+    assert max(width(line, 18) for line in wrap(blocks(long, 16)[0].text, 18, 400)) <= 400, (
         "what is too long is broken anywhere"
     )
 

@@ -18,7 +18,7 @@ from lab_displays import FOUND, measured
 
 from spanlab.agents.human import Participant, WindowOptions
 from spanlab.agents.human.display.file import cited_display, read_display, write_display
-from spanlab.agents.human.display.frames import LARGE, FrameGrid, complaints, roundings
+from spanlab.agents.human.display.frames import LARGE, FrameGrid, complaints
 from spanlab.agents.human.display.patch import CORNERS, Patch, PatchView, read_patch
 from spanlab.agents.human.seating import window_again
 from spanlab.analysis.data.timing import SessionTiming, TimedPress, read_timings, verdict
@@ -119,10 +119,10 @@ def test_a_session_with_a_display_file_goes_on_at_the_screen_that_was_measured()
 
 @given(ms=st.floats(1, 5000), hz=st.sampled_from([59.94, 60, 75, 120, 144]))
 def test_rounding_errs_by_half_a_refresh_at_most_and_large_shares_are_told(ms: float, hz: float) -> None:
-    (one,) = roundings([("x", ms)], FrameGrid(hz))
-    frame = 1000 / hz
-    assert abs(one.error_ms) <= frame / 2 + 1e-6 or ms < frame / 2
-    assert bool(one.complaint) == (ms < frame * (1 - 1e-6) or abs(one.shown_ms / ms - 1) > LARGE)
+    grid, frame = FrameGrid(hz), 1000 / hz
+    shown = grid.frames(ms) * frame
+    assert abs(shown - ms) <= frame / 2 + 1e-6 or ms < frame / 2
+    assert bool(complaints([("x", ms)], grid)) == (ms < frame * (1 - 1e-6) or abs(shown - ms) > LARGE * ms)
 
 
 def test_durations_that_a_display_cannot_show_are_told_once() -> None:

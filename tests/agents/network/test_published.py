@@ -301,7 +301,7 @@ def wrong_files(path: Path, trap: Path, state: dict[str, Any]) -> list[tuple[str
             lambda: torch.save({"model_state_dict": state}, path, _use_new_zipfile_serialization=False),
             "PyTorch before 1.6 wrote",
         ),
-        ("a text", lambda: path.write_text("CNN_Encoder"), "damaged or something else"),
+        ("a text", lambda: path.write_text("CNN_Encoder", encoding="utf-8"), "damaged or something else"),
         ("a picture", lambda: path.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(50)), "damaged or something else"),
         ("nothing", lambda: path.write_bytes(b""), "damaged or something else"),
         (

@@ -101,7 +101,7 @@ class FarEnd:
             now = time.perf_counter()
             self.arrived += [(now, byte) for byte in read]
             codes += sum(byte != 0 for byte in read)
-            if codes == self._pulled_after:
+            if self._pulled_after is not None and codes >= self._pulled_after:  # a busy machine reads several at once
                 os.close(self._slave)
                 os.close(self.master)
                 return

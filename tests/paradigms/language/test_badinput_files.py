@@ -414,7 +414,7 @@ def little_memory(megabytes: int) -> Iterator[None]:
         return
     import resource
 
-    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    used = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0]) * resource.getpagesize()
     before = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (used + megabytes * 2**20, before[1]))
     try:
