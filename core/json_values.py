@@ -93,7 +93,7 @@ def weigh(value: Any) -> int:
         plain.
     """
     # Most values are one number or a list of numbers: these are seen to without a walk.
-    kind: type = type(value)
+    kind = cast("type[object]", type(value))
     if (
         (kind is int and -MAX_WHOLE <= value <= MAX_WHOLE)
         or kind is bool
@@ -105,7 +105,7 @@ def weigh(value: Any) -> int:
     while waiting:
         item = waiting.pop()
         total += 1
-        kind = type(item)
+        kind = cast("type[object]", type(item))
         if kind is int:
             if not -MAX_WHOLE <= item <= MAX_WHOLE:
                 raise LimitError("a whole number beyond 64 bits")
