@@ -256,7 +256,7 @@ def test_what_is_promised_of_a_file_has_the_test_that_is_named(file: str, test: 
 
 
 def test_a_guide_that_shows_a_picture_has_the_command_that_draws_it() -> None:
-    """``scripts/docs_figures.py`` runs it."""
+    """``scripts/site_pages/guide_figures.py`` runs it."""
     shown: list[str] = []
     for document in DOCUMENTS:
         text = document.read_text(encoding="utf-8")

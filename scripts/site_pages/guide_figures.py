@@ -1,7 +1,7 @@
 """Draws the pictures of the guides by the commands that stand in them.
 
-    python scripts/docs_figures.py            all guides that show such a picture
-    python scripts/docs_figures.py analysis   one of them
+    python scripts/site_pages/guide_figures.py            all guides that show such a picture
+    python scripts/site_pages/guide_figures.py analysis   one of them
 
 A guide ``NAME.md`` that shows ``images/guides/NAME-FILE`` has a command that writes ``FILE``. Its commands are run in
 an empty folder, with the paradigms and studies that it shows, and the file is kept.
@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 PICTURES = DOCS / "images" / "guides"
 _BLOCK = re.compile(r"(?:<!-- (?P<mark>[^>]*?) -->\n)?```(?P<language>\w+)\n(?P<text>.*?)```", re.DOTALL)
 
