@@ -36,6 +36,8 @@ __all__: list[str]
 
 # Names of other packages (entry points of the group spanlab.python), for type checkers; they are
 # loaded when they are first used.
+import spanlab.extensions.app.command as _app
+import spanlab.extensions.archive.command as _archive
 import spanlab.extensions.battery.command as _battery
 import spanlab.extensions.benchmark.command as _benchmark
 import spanlab.extensions.fitting.command as _fitting
@@ -54,3 +56,6 @@ neural = _neural.neural
 plan = _planning.plan
 reproduce = _replication.reproduce
 scores_by_person = _battery.scores_by_person
+study_archive = _archive.archive
+study_restore = _archive.restore
+view = _app.view

@@ -22,8 +22,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 #: how often a work is done before its turns count
@@ -130,8 +132,7 @@ def recording() -> Work:
 
 def asking() -> Work:
     """Requests of a session with a chat model, whose server has a process of its own."""
-    import chat
-
+    chat: Any = import_module("chat")
     served, paradigm = chat.server(), chat.load_paradigm("nback_verbal")
     url = served.__enter__()  # until this process ends
 

@@ -19,7 +19,7 @@ from scipy.special import expit, logit, ndtr
 
 from spanlab.analysis.effects.capacity import cowan_k, least_variance, over_units, pashler_k
 from spanlab.analysis.effects.curves import primacy_recency
-from spanlab.analysis.effects.effect import trends
+from spanlab.analysis.effects.effect import table_of, tested
 from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.figures.effect_figure import ComputedEffect
 from spanlab.analysis.means.cell_means import Cells, unit_means
@@ -314,9 +314,9 @@ def claims(level: float, trials: int = 16) -> Any:
         def studies(random: Random) -> Sequence[Limits]:
             own = np.repeat(expit(logit(level) + _SPREAD * random.normal(size=people * _AT_ONCE)), 3 * trials)
             part = scored(base.assign(correct=(random.rand(len(base)) < own).astype(float)))
-            estimates: dict[int, Contrast] = {}
-            slopes, limits = trends(shown, part, "cd", estimates=estimates), []
-            for _, rows in slopes.groupby("agent", sort=True):
+            limits: list[Limits] = []
+            for slope in tested(shown, part, "cd"):
+                rows = table_of([slope], shown.panels, None)
                 computed = ComputedEffect(
                     title="",
                     caption="",
@@ -326,7 +326,7 @@ def claims(level: float, trials: int = 16) -> Any:
                     effect=shown,
                     trends=rows,
                     between=rows,
-                    estimates=estimates,
+                    claims=[slope.claim],
                 )
                 claims = effect_claims([computed], part)
                 assert claims is not None

@@ -466,7 +466,7 @@ def alike_with_people(people: int, trials: int, margin: float = 5.0) -> Once:
         ignore_index=True,
     )
     base["unit_trial"] = np.arange(len(base))
-    declared = (Margin(margin, "points"),)
+    declared = {"points": Margin(margin, "points")}
 
     def once(random: Random) -> float:
         own = np.append(random.uniform(0.6, 0.8, people), 0.7 + margin / 100)

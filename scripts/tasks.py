@@ -66,6 +66,7 @@ TASKS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("python", "benchmarks/wordings.py"),
         ("python", "benchmarks/wordings_intervals.py"),
         ("python", "benchmarks/populations.py"),
+        ("python", "benchmarks/null_pages.py"),
     ),
     "clean": (),
 }

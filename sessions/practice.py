@@ -92,6 +92,7 @@ class PracticeHost(Protocol):
 
     def decide(self, right: int, asked: int, rounds: int) -> str:
         """Decide what follows for somebody who has not passed: ``again`` or ``go_on``."""
+        ...
 
     def note(self, event: Event) -> None:
         """Write an event to the record."""

@@ -124,7 +124,8 @@ def detections(scored: Scored) -> Scored:
     """Questions whether something changed; ``changed`` says whether it had."""
     items = scored.items
     truth = decoded(items["correct_answer"])
-    asked = truth.isin(["same", "different"]) & (truth.eq("different").any() or truth.dropna().eq("same").all())
+    told = bool(truth.eq("different").any() or truth.dropna().eq("same").all())
+    asked = truth.isin(["same", "different"]) & told
     return _with(scored, items[asked].assign(changed=(truth[asked] == "different").to_numpy()))
 
 

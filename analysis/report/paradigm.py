@@ -327,7 +327,7 @@ class Numbers:
         for name, one in ((claim.agent, claim.each) for claim in (self.effect.claims if self.effect else ())):
             many, rest = without_carriers(np.array(one.values), one.noise) if one else (0, math.nan)
             if one and many:
-                whole, rest = (with_sign(100 * value, 0) for value in (np.mean(one.values), rest))
+                whole, rest = (with_sign(100 * float(value), 0) for value in (np.mean(one.values), rest))
                 who = f"{many} of {len(one.values)} in {name} {'carries' if many == 1 else 'carry'} the effect"
                 said.append(f"{who}: {whole} points with them, {rest} without")
         for claim in (one.share for one in self.guessed):

@@ -464,14 +464,14 @@ def _tell(items: pd.DataFrame, table: pd.DataFrame, column: str, notes: list[str
                 " ratios are partly the prior's, and their intervals open."
             )
     people = items[items["person"] != ""].groupby("agent")["person"].nunique()
-    for name, many in people.items():
-        if many < FEW:
-            notes.append(f"{name}: only {many} participants, so that intervals are rough.")
+    for name, count in people.items():
+        if count < FEW:
+            notes.append(f"{name}: only {count} participants, so that intervals are rough.")
     told = [*people.index]
-    for drawn, called in (("machine_session", "sessions"), ("wording", "wordings of the task")):
-        for name, many in items[items[drawn] != ""].groupby("agent")[drawn].nunique().items():
-            rough = ", so that intervals are rough" if many < FEW else ""
-            notes.append(f"{name}: {many} {called}, which are a random effect{rough}.")
+    for drawn, what in (("machine_session", "sessions"), ("wording", "wordings of the task")):
+        for name, count in items[items[drawn] != ""].groupby("agent")[drawn].nunique().items():
+            rough = ", so that intervals are rough" if count < FEW else ""
+            notes.append(f"{name}: {count} {what}, which are a random effect{rough}.")
             told.append(name)
     alone = [str(name) for name in table["agent"].unique() if name not in told]
     if alone:

@@ -53,7 +53,7 @@ _DOORS = (
     ("compare", "/reports"),
 )
 #: the columns of the table of replies, as they stand there, and those that are numbers
-_COLUMNS = (
+REPLY_COLUMNS = (
     "who", "paradigm", "levels", "trial", "question", "answer", "right_answer", "mark", "reply", "tokens_read",
     "tokens_written", "cost", "latency_ms",
 )  # fmt: skip
@@ -230,7 +230,7 @@ class AppPages:
             layout="bundle.html" if bundled else "base.html",
             bundled=bundled,
             says=texts,
-            columns={name.replace("right_answer", "right"): texts[name] for name in _COLUMNS},
+            columns={name.replace("right_answer", "right"): texts[name] for name in REPLY_COLUMNS},
             numbers=_NUMBERS,
         )
 

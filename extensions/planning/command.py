@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 import typer
 from typing_extensions import Unpack
 
-from spanlab.analysis.data import plain_name
 from spanlab.api import (
     DATA_HELP,
     ExcludeOption,
@@ -259,7 +258,7 @@ def plan(
     from .power import power, smallest
 
     if value not in _UNITS and data:
-        reading = {name: assumptions[name] for name in ("exclude", "recipe") if assumptions.get(name)}
+        reading: dict[str, Any] = {name: assumptions[name] for name in ("exclude", "recipe") if assumptions.get(name)}
         value, by, conditions = _of_file(value, loaded(data, **reading), by, conditions)
     if value not in _UNITS:
         raise SpanLabError(
@@ -482,6 +481,8 @@ def _assumed(
 def _of_file(name: str, data: Data, by: str, conditions: str) -> tuple[str, str, str]:
     """The measure, the column and the conditions of an effect that a file declares; what was given,
     where none declares one of this name."""
+    from spanlab.analysis.data import plain_name
+
     declared = next((one for part in data.scored.parts.values() if (one := part.of_file.effects.get(name))), None)
     if declared is None or declared.value not in _UNITS:
         return name, by, conditions

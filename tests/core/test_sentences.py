@@ -15,6 +15,7 @@ from lab_pages import ENGLISH
 from sent_sentences import everything
 
 from spanlab.core.locale import FALLBACK, by_language, folders, languages, sentence, sentences
+from spanlab.extensions.app.pages import REPLY_COLUMNS
 from spanlab.stimuli.render.fonts import has
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,8 +67,12 @@ def _said() -> Iterator[str]:
     them as patterns."""
     for template in ROOT.glob("extensions/*/page/*.html"):
         text = template.read_text(encoding="utf-8")
-        for section, start in re.findall(r'(?<!/)\b(app)(?:\.|\[")(\w+)', text):
+        for section, start in re.findall(r'(?<!/)\b(app)(?:\.(?!css)|\[")(\w+)', text):
             yield rf"{section}\.{start}\w*" if start.endswith("_") else rf"{section}\.{start}"
+    yield from (rf"app\.{column}" for column in REPLY_COLUMNS)
+    for script in ROOT.glob("extensions/app/page/*.js"):
+        for name in re.findall(r"\bsays\.(\w+)\b(?!\()", script.read_text(encoding="utf-8")):
+            yield rf"app\.{name}"
     for path in ROOT.glob("[a-z]*/**/*.py"):
         if path.parts[len(ROOT.parts)] in ("tests", "build"):
             continue

@@ -110,7 +110,7 @@ def test_a_film_takes_as_long_as_the_trial(tmp_path: Path, monkeypatch: pytest.M
     write_film(trial, tmp_path / "trial.gif")
     with Image.open(tmp_path / "trial.gif") as film:
         times = []
-        for number in range(film.n_frames):
+        for number in range(getattr(film, "n_frames", 1)):
             film.seek(number)
             times.append(film.info["duration"])
     assert sum(times) == sum(ms for _, ms in frames)

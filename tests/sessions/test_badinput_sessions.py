@@ -169,7 +169,7 @@ def test_comparing_damaged_sessions(run: Run, finished: Path, tmp_path: Path) ->
 
 
 def test_a_report_that_cannot_be_written_is_told(run: Run, finished: Path, things: None) -> None:
-    assert "cannot write the report to file: Not a directory; choose another folder with -o" in complaint(
+    assert "cannot write the report to file: File exists; choose another folder with -o" in complaint(
         *run("compare", finished, "-o", "file")
     )
     assert "cannot write the report to /proc/nowhere" in complaint(*run("compare", finished, "-o", "/proc/nowhere"))

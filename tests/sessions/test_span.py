@@ -246,7 +246,7 @@ def test_pages_of_an_adaptive_session_do_not_say_how_many_trials_there_are(tmp_p
     agent = Person(2)
     session = adaptive(tmp_path, paradigm, agent)
     Runner(session, agent).run()
-    pauses = [body for body in agent.told if "are done" in body]
+    pauses = [body for body in agent.told if "trials are done" in body]
     assert len(pauses) == 2
     assert not any(" of 6" in body for body in pauses)
     assert "100 %" in pauses[0]

@@ -248,7 +248,7 @@ def test_a_computer_without_the_library_that_reads_sounds_says_which(
         ("{sound: {file: tones/1.wav, volume: 2}}", "volume"),
         ("{sound: {file: tones/1.wav, volume: 0}}", "volume"),
         ("{sound: tones/1.wav, ms: 90}", "one.yaml:16 .*the sound lasts 100 ms and would be cut off after 90 ms"),
-        ("{letter: A, ms: sound}", "one.yaml:16 .*has no sound"),
+        ("{letter: A, ms: sound}", "one.yaml:16 .*the sound of the display, which has none"),
         ("{tone: {}, sound: tones/1.wav}", "one sound"),
         ("{letter: A, blank: {}, sound: tones/1.wav}", "expected exactly one stimulus"),
         ("{together: [{show: {sound: tones/1.wav}}]}", "a sound has no place: write it beside 'together'"),

@@ -19,6 +19,7 @@ from chromium import Chromium, chromium
 from starlette.testclient import TestClient
 
 import spanlab
+from spanlab.api.starting import Kind
 from spanlab.extensions.browser.participant.chromium import Tab
 from spanlab.sessions.record import read_events, read_session
 
@@ -58,7 +59,7 @@ def faults(tab: Tab, axe: str) -> list[tuple[Any, ...]]:
 def test_pages_have_no_fault_and_fit_light_and_dark_wide_and_narrow(tmp_path: Path, axe: str) -> None:
     data = tmp_path / "data"
     shutil.copytree(GOLDEN / CHAT, data / CHAT)
-    spanlab.new("study", "lab", output=tmp_path)
+    spanlab.new(Kind.STUDY, "lab", output=tmp_path)
     with chromium(tmp_path / "profile") as browser, the_app(data, "--language", "de") as link, browser.tab() as tab:
         tab.open(link)
         tab.until("!!document.querySelector('.job')")

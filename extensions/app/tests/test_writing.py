@@ -8,6 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import spanlab
+from spanlab.api.starting import Kind
 from spanlab.core import SpanLabError
 from spanlab.paradigms import load_paradigm
 from spanlab.sessions import same_trials, taken_trials
@@ -22,7 +23,7 @@ CHAT = Path(__file__).resolve().parents[3] / "tests" / "golden" / "record" / "vs
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    return spanlab.new("paradigm", "my_letters", output=tmp_path).file
+    return spanlab.new(Kind.PARADIGM, "my_letters", output=tmp_path).file
 
 
 def test_faults_stand_beside_their_lines_as_the_check_tells_them(file: Path) -> None:

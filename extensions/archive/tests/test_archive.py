@@ -9,6 +9,7 @@ import stat
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -18,6 +19,7 @@ from study_files import STUDY, files, study_in
 import spanlab
 from spanlab.core import SpanLabError
 from spanlab.extensions.archive.zipped import CONTENTS, Archive
+from spanlab.sessions.studies.study import load_study
 
 NAMES = ("unmistakable-1", "7", "vsr")
 
@@ -37,7 +39,7 @@ def here(place: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(place, tmp_path / "lab"))
 
 
-def archived(folder: Path, **options: object) -> Path:
+def archived(folder: Path, **options: Any) -> Path:
     file = folder / "pair.zip"
     spanlab.study_archive(folder / "study.yaml", file, data=folder / "data", **options)
     return file
@@ -85,7 +87,7 @@ def test_a_backup_comes_back_as_it_was(here: Path, tmp_path: Path) -> None:
     before = {name: content for name, content in files(here / "data").items() if not name.endswith(".lock")}
     assert files(data) == before
     assert stat.S_IMODE((data / "pair").stat().st_mode) == 0o700
-    study = spanlab.sessions.studies.load_study(tmp_path / "study" / "study.yaml")
+    study = load_study(tmp_path / "study" / "study.yaml")
     study_files.take(study, data, "p09")
     with pytest.raises(SpanLabError, match="p09/session-1/battery"):
         spanlab.study_restore(file, data=data)

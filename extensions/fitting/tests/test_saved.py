@@ -70,7 +70,6 @@ def people_and_machines(data: Path, people: int, trials: int, agents: tuple[str,
 def shown(data: Path, folder: Path) -> ReportSection | None:
     """The section of the report on these data."""
     drawn = Folder(folder)
-    drawn.make()
 
     def figure(name: str, spec: dict[str, Any], title: str, caption: str) -> FigureFiles:
         return FigureFiles(name, title, caption, name, "", spec)

@@ -11,7 +11,6 @@ from spanlab.agents.human.display.frames import FrameGrid
 from spanlab.agents.human.display.lettering import TextBlock, balanced, set_text
 from spanlab.agents.human.input.answering import AnswerSheet, Press, hit
 from spanlab.agents.human.pages.between_trials import blocks, paginate
-from spanlab.agents.window import PageContent
 from spanlab.paradigms import Ask
 from spanlab.paradigms.responses import Cells, Choice
 from spanlab.stimuli.render.fonts import width
@@ -161,8 +160,7 @@ def test_text_has_even_sides_so_that_it_lies_on_whole_pixels() -> None:
 def test_long_pages_are_broken_and_lose_nothing() -> None:
     text = "\n\n".join([f"# Heading {n}\n\n" + f"word{n} " * 40 for n in range(8)] + ["x" * 5 + " and so on" * 400])
     sheets = [
-        [block for block in sheet_ if isinstance(block, TextBlock)]
-        for sheet_ in paginate(blocks(PageContent(text, "Title"), 20), 600, 500)
+        [block for block in sheet_ if isinstance(block, TextBlock)] for sheet_ in paginate(blocks(text, 20), 600, 500)
     ]
     assert len(sheets) > 3
     assert (

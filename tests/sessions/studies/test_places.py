@@ -190,15 +190,19 @@ def test_who_refuses_leaves_the_place_at_once(tmp_path: Path) -> None:
     end = come(study, data, "no", refuses())
     assert end is not None
     assert (end.code, end.texts) == ("", (sentence("study.refused", "en"),))
-    refused = find(data / study.name, "no")
-    assert refused is not None
+    assert find(data / study.name, "no") is None, "who refuses is known by a number alone"
+    (refused,) = people(data / study.name)
     assert (refused.takes_part, refused.why) == (False, REFUSED)
     assert come(study, data, "no", refuses()) is not None, "somebody may think again, as long as there is room"
     assert come(study, data, "yes", Guest()) is not None
     thanked = come(study, data, "no", Guest())
     assert thanked is not None
     assert thanked.title == sentence("online.no_place_title", "en")
-    assert [(one.name, one.takes_part) for one in people(data / study.name)] == [("no", False), ("yes", True)]
+    assert [(one.name, one.takes_part) for one in people(data / study.name)] == [
+        ("refused-person-1", False),
+        ("refused-person-2", False),
+        ("yes", True),
+    ]
 
 
 def test_a_study_that_counts_no_places_is_recorded_as_ever(tmp_path: Path) -> None:

@@ -227,7 +227,7 @@ def test_what_a_refusal_and_a_rehearsal_leave_behind(run: Run, study: Study) -> 
     with pytest.raises(SpanLabError):
         take(study, data, "p01", guest=refusing)
     assert overview(study, data).summary.startswith("pair: 1 participant, ")
-    assert "session-1: no trial" in run("study", "withdraw", "study.yaml", "p01", "--yes")[1]
+    assert "session-1: no trial" in run("study", "withdraw", "study.yaml", "refused-person-1", "--yes")[1]
     assert cells(study, data)[-1]["note"].endswith(", all data removed")
     sit(study, data, "V01", kind="simulated")
     assert "spanlab study withdraw --forget-id" in check_request(study, data, VisitRequest("V01"))["participant"]

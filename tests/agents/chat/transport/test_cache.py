@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, RequestLimits
 from spanlab.agents.chat.messages import Message, Reply, Request, Text
 from spanlab.agents.chat.transport.client import Client
-from spanlab.agents.chat.transport.departure import Fault
+from spanlab.agents.chat.transport.departure import Departures, Fault
 from spanlab.agents.chat.transport.paid_replies import ReplyCache
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import load_paradigm, plan_session
@@ -127,8 +127,9 @@ def test_a_folder_that_cannot_be_used_is_a_sentence(tmp_path: Path) -> None:
 
 
 def test_a_client_asks_once(tmp_path: Path) -> None:
-    class Counted:
-        left = 0
+    class Counted(Departures):
+        def __init__(self) -> None:
+            self.left = 0
 
         def leaves(self) -> None:
             self.left += 1

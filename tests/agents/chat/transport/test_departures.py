@@ -22,7 +22,7 @@ from chat_stub import completion, head
 from spanlab.agents.chat import Endpoint, RequestLimits
 from spanlab.agents.chat.messages import Message, Reply, Request, Text
 from spanlab.agents.chat.transport.client import Client
-from spanlab.agents.chat.transport.departure import Fault
+from spanlab.agents.chat.transport.departure import Departures, Fault
 from spanlab.agents.chat.transport.endpoint import certificates
 from spanlab.agents.departures import InVain, in_vain
 from spanlab.sessions import find_sessions
@@ -31,7 +31,7 @@ from spanlab.sessions.transcripts.transcript import Transcript
 REPLY = completion("m", "any", 10)
 
 
-class Watched:
+class Watched(Departures):
     """Who is told of every departure, and counts what else the event loop does between a note that
     a request leaves and that it is gone."""
 

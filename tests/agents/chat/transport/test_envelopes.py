@@ -16,7 +16,7 @@ from chat_servers import Request as Heard
 from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, EndpointError, RequestLimits
 from spanlab.agents.chat.messages import Message, Reply, Request, Text
 from spanlab.agents.chat.transport.client import Client
-from spanlab.agents.chat.transport.departure import Fault
+from spanlab.agents.chat.transport.departure import Departures, Fault
 from spanlab.agents.chat.transport.paid_replies import ReplyCache
 from spanlab.agents.chat.transport.replies import NoReplyError, read_reply
 from spanlab.paradigms import load_paradigm, plan_session
@@ -28,7 +28,7 @@ from spanlab.sessions.transcripts.transcript import Transcript
 REQUEST = Request((Message("user", (Text("m or -?"),)),), {}, "1" * 16, "talk", 7)
 
 
-class Watched:
+class Watched(Departures):
     """Who is told of every departure."""
 
     def __init__(self) -> None:
