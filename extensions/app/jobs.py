@@ -198,7 +198,9 @@ def _state_at_end(folder: Path) -> State | None:
     """Return how a job has ended; None where it has not said so."""
     with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
         code = json.loads((folder / ENDED).read_text(encoding="utf-8"))["code"]
-        return "done" if code == 0 else "stopped" if code in _STOPPED else "failed"
+        if code == 0:
+            return "done"
+        return "stopped" if code in _STOPPED else "failed"
     return None
 
 

@@ -7,12 +7,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape, unescape
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import quote, urlencode
 
 import pandas as pd
 
 from spanlab.analysis.figures import DrawnFigure
+
+from .shown import Mark, marked
 
 #: An address that stays as it is while a figure is drawn, and is replaced afterwards.
 _NOWHERE = "https://point.invalid/?"
@@ -28,7 +30,6 @@ _TELLING: Mapping[str, Sequence[str]] = {
     "signed": ("role", "answerer", "variant", "n", "x"),
     "unsigned": ("role", "answerer", "variant", "n", "x"),
 }
-Mark = Literal["right", "wrong", "partly", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ def trials_of(answers: pd.DataFrame) -> list[PointTrial]:
     """The trials of some answers, each once, by session and number."""
     found = answers.groupby(["session", "trial"], observed=True, sort=False)["correct"]
     trials = [
-        PointTrial(str(session), _key(trial), _mark([bool(one) for one in right.dropna()]))
+        PointTrial(str(session), _key(trial), marked([bool(one) for one in right.dropna()]))
         for (session, trial), right in found
     ]
     return sorted(
@@ -127,7 +128,3 @@ def trials_of(answers: pd.DataFrame) -> list[PointTrial]:
 
 def _key(trial: Any) -> str:
     return str(int(trial)) if isinstance(trial, float) and trial.is_integer() else str(trial)
-
-
-def _mark(right: Sequence[bool]) -> Mark:
-    return "none" if not right else "right" if all(right) else "partly" if any(right) else "wrong"

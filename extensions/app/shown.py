@@ -320,18 +320,22 @@ def answer_mark(line: Mapping[str, Any]) -> Mark:
     """What became of a recorded answer."""
     if line["outcome"] == "invalid":
         return "unread"
-    scored = [score["correct"] for score in line["scores"] if score["correct"] is not None]
-    if not scored:
+    return marked([score["correct"] for score in line["scores"] if score["correct"] is not None])
+
+
+def marked(right: Sequence[bool]) -> Mark:
+    """The mark of what was asked: whether all, some or none of it was right."""
+    if not right:
         return "none"
-    if all(scored):
+    if all(right):
         return "right"
-    return "partly" if any(scored) else "wrong"
+    return "partly" if any(right) else "wrong"
 
 
 def given_answer(ask: Ask, line: Mapping[str, Any]) -> GivenAnswer:
     """A recorded answer to a question."""
     mark, value = answer_mark(line), line["value"]
-    answer = "" if value is None else _written(ask, tuple(value) if isinstance(value, list) else value)
+    answer = "" if value is None else _written(ask, value)
     reply = line["raw"] if isinstance(line["raw"], str) else ""
     return GivenAnswer(answer, mark, line["rt_ms"], line["outcome"], reply, spots(ask, value))
 
@@ -354,7 +358,7 @@ def _conversation(folder: Path, kind: str, key: str) -> tuple[tuple[str, str], .
 
 def _written(ask: Ask, answer: Any) -> str:
     try:
-        return ask.kind.write(answer)
+        return ask.kind.write(tuple(answer) if isinstance(answer, list) else answer)
     except (ValueError, TypeError, IndexError, KeyError):
         return str(answer)
 

@@ -178,7 +178,8 @@ def lay_out(
     for number, sheet in enumerate(contents):
         body = _composed(sheet, column)
         last = number == len(contents) - 1
-        footer = feet[-1 if last else min(number, 1)] if feet else None
+        place = -1 if last else min(number, 1)
+        footer = feet[place] if feet else None
         y = top - -(-body.height // 2)  # the title is at the same place on every page
         low = -window[1] // 2 + letter + foot // 2
         sheets.append(
