@@ -21,7 +21,13 @@ class Comparison:
     what: str
     agent: str
 
+    @property
+    def typed(self) -> str:
+        """As it is typed."""
+        return f"{self.paradigm}/{self.what}/{self.agent}"
+
     def names(self, claim: Claim, paradigm: str) -> bool:
+        """Whether a claim is the one that was planned."""
         same = paradigm == self.paradigm and RULES[claim.rule].family == _PLANNED[self.what]
         return same and claim.agent.lower().startswith(self.agent.lower())
 
@@ -136,7 +142,7 @@ class ReportCommands:
 
     def compare(self) -> str:
         """The command for the whole report."""
-        asked = [word for one in self.planned for word in ("--planned", f"{one.paradigm}/{one.what}/{one.agent}")]
+        asked = [word for one in self.planned for word in ("--planned", one.typed)]
         asked += ["--all-figures"] * self.all_figures
         words = ["spanlab", "compare", *self.data, *self.margin_options, "-o", str(self.out), *asked]
         return self._with_rows(shlex.join(words))

@@ -237,7 +237,7 @@ def _page(
         looks=list(drawn.values()),
         overview=first,
         open_sections=OPEN_SECTIONS,
-        notes=[*spoilt, *shared, *lacking, *_on_families(sizes), *_notes(data, names, len(spans))],
+        notes=[*spoilt, *shared, *lacking, *_on_families(sizes, options.planned), *_notes(data, names, len(spans))],
         parts=parts,
         compared=compared(data, folder, commands) if names else [],
         added=added,
@@ -253,18 +253,26 @@ def _page(
     )
 
 
-def _on_families(sizes: Mapping[str, int]) -> list[Remark]:
-    """Return for how many claims together sentences hold."""
+def _on_families(sizes: Mapping[str, int], planned: Sequence[Comparison]) -> list[Remark]:
+    """Return for how many claims together sentences hold, and which were taken out as planned."""
     several = [f"{kind} ({many})" for kind, many in sorted(sizes.items()) if many > 1]
-    if not several:
-        return []
-    return [
-        Remark(
-            "Intervals and p values in sentences hold for all claims of one kind on this page together:"
-            f" {listed(several)} (Bonferroni). Tables have those of single claims, and beside them those of all."
-            " Comparisons that were named beforehand (--planned) are families of their own."
+    remarks: list[Remark] = []
+    if several:
+        remarks.append(
+            Remark(
+                "Intervals and p values in sentences hold for all claims of one kind on this page together:"
+                f" {listed(several)} (Bonferroni). Pictures and tables have those of single claims, and tables beside"
+                " them those of all."
+            )
         )
-    ]
+    if planned:
+        remarks.append(
+            Remark(
+                f"Said to have been planned before the data were seen: {listed([one.typed for one in planned])}."
+                " They are corrected among themselves, not for the other claims of the page."
+            )
+        )
+    return remarks
 
 
 def _lacking(folder: Folder) -> list[str]:

@@ -22,6 +22,7 @@ from spanlab.analysis.model_vs_human.differences import Difference, at_common_co
 from spanlab.analysis.report.text import _from_people as told
 from spanlab.analysis.report.text import _span as span
 from spanlab.analysis.report.text import headline, opening
+from spanlab.api.analysing import compare
 
 
 def data(folder: Path, *tables: pd.DataFrame) -> Data:
@@ -193,3 +194,20 @@ def test_many_paradigms_are_counted_in_the_first_sentence() -> None:
     names = [f"task_{number}" for number in range(7)]
     assert opening((), facts, names)[1].startswith("x (trained network) took 7 paradigms.")
     assert " task_0, task_1, task_2, task_3, task_4 and task_5." in opening((), facts, names[:6])[1]
+
+
+def test_a_page_names_what_was_planned_and_says_nothing_of_it_where_nothing_was(tmp_path: Path) -> None:
+    networks = [
+        responses(lambda *_: 0.4, agent=name, lengths=(3, 4), repetitions=6, seed=seed)
+        for seed, name in enumerate(("network:one", "network:other"), 9)
+    ]
+    mixed(*people(0.7), *networks).to_csv(tmp_path / "answers.csv", index=False)
+    pages = {
+        planned: compare([tmp_path / "answers.csv"], tmp_path / f"report{len(planned)}", planned=list(planned))
+        for planned in ((), ("vsr/people/network:one",))
+    }
+    without, named = (page.file.read_text(encoding="utf-8") for page in pages.values())
+    assert "differences from people (3)" in without
+    assert "planned before the data were seen" not in without
+    assert "differences from people (2)" in named
+    assert "planned before the data were seen: vsr/people/network:one." in named
