@@ -164,10 +164,11 @@ def histogram_panels(
     return grid(drawn, values, columns=wide, spacing=(78, 40), title=title_lines(title, subtitle))
 
 
-def _layers(
-    colour: str, across: tuple[float, float], top: float, x_title: str, y_title: str, tooltip: tuple[str, str]
-) -> dict[str, Any]:
-    """Bars and density of one panel, over these ranges."""
+def histogram_axes(
+    across: tuple[float, float], top: float, x_title: str, y_title: str, tooltip: tuple[str, str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Encodings of the bars and of the density of a histogram over these ranges; ``tooltip``: what is
+    binned and what is counted."""
     x = {
         "field": "x",
         "type": "quantitative",
@@ -186,14 +187,22 @@ def _layers(
         {"field": "range", "type": "nominal", "title": tooltip[0]},
         {"field": "count", "type": "quantitative", "title": tooltip[1]},
     ]
+    return {"x": x | {"bin": "binned"}, "x2": {"field": "x2"}, "y": y, "tooltip": pointed}, {"x": x, "y": y}
+
+
+def _layers(
+    colour: str, across: tuple[float, float], top: float, x_title: str, y_title: str, tooltip: tuple[str, str]
+) -> dict[str, Any]:
+    """Bars and density of one panel, over these ranges."""
+    bars, lines = histogram_axes(across, top, x_title, y_title, tooltip)
     histogram = {
         "transform": [{"filter": "datum.role == 'bar'"}],
         "mark": {"type": "bar", "color": colour, "opacity": 0.35},
-        "encoding": {"x": x | {"bin": "binned"}, "x2": {"field": "x2"}, "y": y, "tooltip": pointed},
+        "encoding": bars,
     }
     density = {
         "transform": [{"filter": "datum.role == 'density'"}],
         "mark": {"type": "line", "color": colour, "strokeWidth": 2, "clip": True},
-        "encoding": {"x": x, "y": y},
+        "encoding": lines,
     }
     return {"layer": [histogram, density], "width": PANEL[0], "height": PANEL[1] * 0.7}

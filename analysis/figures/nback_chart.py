@@ -15,7 +15,8 @@ import pandas as pd
 from ..data.scoring import plural
 from ..data.style import Look, competitors
 from .charts import grid, panel_of, title_lines
-from .curve_marks import PANEL, PROPORTIONS, CurveChart, tooltip, upright_axis, whole_axis
+from .curve_marks import PANEL, PROPORTIONS, CurveChart, tooltip, upright_axis
+from .histogram_panels import histogram_axes
 
 #: Width of a bar, in d′.
 BIN = 0.5
@@ -120,28 +121,14 @@ def span_of(blocks: pd.DataFrame) -> tuple[float, float]:
 
 def _layers(colour: str, across: tuple[float, float], top: float, x_title: str, y_title: str) -> dict[str, Any]:
     """Bars and densities of one panel, over these ranges."""
-    scale = {"domain": list(across), "nice": False}
-    x = {"field": "x", "type": "quantitative", "title": x_title or None, "scale": scale, "axis": whole_axis(*across)}
-    y = {
-        "field": "count",
-        "type": "quantitative",
-        "title": y_title or None,
-        "scale": {"domain": [0, top], "nice": False},
-        "axis": whole_axis(0, top) | {"grid": True},
-    }
-    tooltip = [
-        {"field": "range", "type": "nominal", "title": "d′"},
-        {"field": "count", "type": "quantitative", "title": "blocks"},
-    ]
-    bars = {"x": x | {"bin": "binned"}, "x2": {"field": "x2"}, "y": y, "tooltip": tooltip}
-    lines = {"x": x, "y": y}
+    bars, lines = histogram_axes(across, top, x_title, y_title, ("d′", "blocks"))
 
     def layer(role: str, encoding: dict[str, Any], **mark: Any) -> dict[str, Any]:
         return {"transform": [{"filter": f"datum.role == '{role}'"}], "mark": mark, "encoding": encoding}
 
     zero = {
         "mark": {"type": "rule", "style": "chance", "strokeDash": [1.5, 2.5], "strokeWidth": 1.2},
-        "encoding": {"x": {"datum": 0, "scale": scale}},
+        "encoding": {"x": {"datum": 0, "scale": lines["x"]["scale"]}},
     }
     layers = [
         layer("signed", bars, type="bar", color=colour, opacity=0.35),
