@@ -94,16 +94,11 @@ def wish_for(
     paradigms: Sequence[str],
     bars: str,
     by: str,
-    option: str = "",
     *,
     along: str = "",
     value: str = "",
 ) -> Wish:
     """Check what somebody asks of a figure.
-
-    Parameters
-    ----------
-    option : what stands before the names of options, such as ``--``
 
     Raises
     ------
@@ -112,21 +107,22 @@ def wish_for(
     """
     if bars != "interval" and bars != "sem" and bars != "within":
         raise SpanLabError(
-            f"{option}bars is 'interval' (95%), 'sem' (one standard error to each side) or 'within' (95%, within"
-            f" people), not '{bars}'"
+            f"is 'interval' (95%), 'sem' (one standard error to each side) or 'within' (95%, within people), not"
+            f" '{bars}'",
+            option="bars",
         )
     if bars == "within" and figure.section != "effects" and not figure.along:
         raise SpanLabError(
-            f"{option}bars within is for figures of effects, which have every person in several conditions;"
-            f" {figure.name} is none"
+            f"within is for figures of effects, which have every person in several conditions; {figure.name} is none",
+            option="bars",
         )
     if by and not figure.by:
         able = listed([one.name for one in FIGURES if one.by])
-        raise SpanLabError(f"{option}by is for the figures {able}; {figure.name} has the conditions that it shows")
+        raise SpanLabError(f"is for the figures {able}; {figure.name} has the conditions that it shows", option="by")
     for name, given in (("along", along), ("value", value)):
         if given and not figure.along:
             able = listed([one.name for one in FIGURES if one.along])
-            raise SpanLabError(f"{option}{name} is for {able}; {figure.name} has the conditions that it shows")
+            raise SpanLabError(f"is for {able}; {figure.name} has the conditions that it shows", option=name)
     return Wish(tuple(paradigms), bars, by, along, value or "correct")
 
 

@@ -312,7 +312,7 @@ def figure(
         )
     declared = figure_named(name, tuple(map(str, data)))
     wish = replace(
-        wish_for(declared, words(paradigm), bars, by, "--", along=along, value=value),
+        wish_for(declared, words(paradigm), bars, by, along=along, value=value),
         points=options.get("points", False),
         yardsticks=options.get("yardsticks", False),
         margins=read_margins(words(margin)),

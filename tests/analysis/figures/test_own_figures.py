@@ -179,3 +179,8 @@ def test_figures_of_another_package(repository: Path, tmp_path: Path) -> None:
     assert "Traceback" not in said.stderr
     environment["PYTHONPATH"] = ""
     assert "there is no figure called 'session_course'" in run("figure", "session_course", "data").stderr
+
+
+def test_python_reads_of_parameters_and_the_command_line_of_options() -> None:
+    with pytest.raises(SpanLabError, match=r"^bars is 'interval'"):
+        spanlab.figure("serial_position", ["data"], bars="both")
