@@ -296,7 +296,7 @@ def figure(
     [1, 2, 3, 4, 5]
     """
     from ..analysis.figure_catalogue import FIGURES, figure_named, wish_for
-    from ..analysis.figures.charts import save_as, sheet_for
+    from ..analysis.figures.charts import sheet_for
     from ..analysis.inference import read_margins
 
     if list_all:
@@ -325,7 +325,7 @@ def figure(
     )
     read = loaded(data, people=people, **part(options, Reading))
     drawing = declared.draw(read, wish)
-    drawing = replace(drawing, notes=(*read.cautions, *read.notes, *drawing.notes))
+    drawing = replace(drawing, notes=(*read.cautions, *read.notes, *drawing.notes), sheet=sheet)
     found = Figure(tables={name: drawing.table}, cautions=cautions(read), drawn=drawing)
     if output is None:
         found.lines += frame_lines(drawing.shown)
@@ -333,11 +333,7 @@ def figure(
             found.lines += ["", f"{heading}:", "", *frame_lines(table)]
     else:
         file = Path(output)
-        found.files = [
-            _write(drawing.table, file)
-            if file.suffix.lower() == ".csv"
-            else save_as(drawing.spec, file, drawing.agents, sheet)
-        ]
+        found.files = [_write(drawing.table, file) if file.suffix.lower() == ".csv" else drawing.save(file)]
         found.lines += map(str, found.files)
     found.lines += note_lines(drawing.notes[len(read.cautions) :])
     return found

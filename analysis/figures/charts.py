@@ -84,7 +84,6 @@ def sheet_for(
     theme: str = "light",
     heading: bool = True,
     dpi: int = 300,
-    option: str = "--",
 ) -> Sheet:
     """Check the options for how a figure looks.
 
@@ -97,15 +96,15 @@ def sheet_for(
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(mm|cm|in)", width.strip()) if width else None
     if width and match is None:
         raise SpanLabError(
-            f"{option}width is a number and its unit, such as 88mm (one column) or 180mm (two), not '{width}'"
+            f"is a number and its unit, such as 88mm (one column) or 180mm (two), not '{width}'", option="width"
         )
     mm = None if match is None else float(match[1]) * {"mm": 1.0, "cm": 10.0, "in": 25.4}[match[2]]
     if mm is not None and not NARROWEST <= mm <= WIDEST:
-        raise SpanLabError(f"{option}width is between {NARROWEST:.0f}mm and {WIDEST:.0f}mm, not {width}")
+        raise SpanLabError(f"is between {NARROWEST:.0f}mm and {WIDEST:.0f}mm, not {width}", option="width")
     if theme != "light" and theme != "dark":
-        raise SpanLabError(f"{option}theme is {' or '.join(THEMES)}, not '{theme}'")
+        raise SpanLabError(f"is {' or '.join(THEMES)}, not '{theme}'", option="theme")
     if not 50 <= dpi <= 1200:
-        raise SpanLabError(f"{option}dpi is between 50 and 1200, not {dpi}")
+        raise SpanLabError(f"is between 50 and 1200, not {dpi}", option="dpi")
     return Sheet(mm, theme, heading, dpi)
 
 

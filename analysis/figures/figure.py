@@ -18,6 +18,7 @@ from .marked_answers import AnswersOf, no_answers
 
 if TYPE_CHECKING:
     from ..data.loading import Data
+    from .charts import Sheet
 
 #: What bars stand for: 95% intervals, one standard error of the mean to each side, or 95% intervals
 #: without what sets people apart (Cousineau-Morey).
@@ -72,6 +73,7 @@ class DrawnFigure:
     notes : what must be known, in plain sentences
     further : more tables for a terminal, each with a heading
     answers : from a row of the declaration's data to the answers behind its mark
+    sheet : how it is laid out in a file; the plain one when not given
     """
 
     title: str
@@ -83,6 +85,7 @@ class DrawnFigure:
     notes: Sequence[str] = ()
     further: Sequence[tuple[str, pd.DataFrame]] = ()
     answers: AnswersOf = no_answers
+    sheet: Sheet | None = None
 
     def save(self, file: str | Path) -> Path:
         """Write the figure to a file whose name ends in ``.svg``, ``.pdf``, ``.png`` or ``.html``.
@@ -92,15 +95,15 @@ class DrawnFigure:
         SpanLabError
             when the name ends otherwise, or the file cannot be written.
         """
-        from .charts import save_as
+        from .charts import PLAIN, save_as
 
-        return save_as(self.spec, Path(file), self.agents)
+        return save_as(self.spec, Path(file), self.agents, self.sheet or PLAIN)
 
     def _repr_svg_(self) -> str:
         """Return the picture that a notebook shows."""
-        from .charts import draw
+        from .charts import PLAIN, draw
 
-        return draw(self.spec, self.agents)
+        return draw(self.spec, self.agents, self.sheet or PLAIN)
 
     def __repr__(self) -> str:
         return f"DrawnFigure({self.title!r}, {len(self.table)} rows)"

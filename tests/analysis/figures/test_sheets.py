@@ -7,6 +7,7 @@ import re
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ import pytest
 from analysis_tables import mixed, responses
 from command_line import command_line
 
+import spanlab
 from spanlab.analysis.data.scoring import WHO, score_table
 from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.figures.charts import Sheet, draw, held, sheet_for, text_width, wrapped
@@ -157,3 +159,15 @@ def test_texts_of_a_page_keep_the_width_that_they_were_measured_to_have() -> Non
     assert held(text.format("7")) == text.format("7")
     bold = '<text font-size="10px" font-weight="600">ab</text>'
     assert f'textLength="{1.06 * text_width("ab", 10):.1f}"' in held(bold)
+
+
+def test_a_figure_is_saved_and_shown_as_it_was_asked_for(tmp_path: Path) -> None:
+    responses(lambda *_: 0.5).to_csv(tmp_path / "answers.csv", index=False)
+    asked: dict[str, Any] = {"width": "88mm", "title": False, "theme": "dark"}
+    kept = spanlab.figure("serial_position", [tmp_path / "answers.csv"], **asked)
+    written = spanlab.figure("serial_position", [tmp_path / "answers.csv"], output=tmp_path / "one.svg", **asked)
+    plain = spanlab.figure("serial_position", [tmp_path / "answers.csv"])
+    files = kept.save(tmp_path / "other.svg"), written.files[0], plain.save(tmp_path / "plain.svg")
+    # parts of a picture are numbered through a program
+    same, asked_for, other = (re.sub(r"clip\d+", "clip", file.read_text(encoding="utf-8")) for file in files)
+    assert same == asked_for != other
