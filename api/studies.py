@@ -600,6 +600,7 @@ def study_withdraw(
     """
     from ..paradigms.language.yaml_source import in_library
     from ..sessions.studies import withdrawal
+    from ..sessions.studies.participants import PLACES
     from ..sessions.studies.participants import withdraw as remove
     from ..sessions.studies.study import is_study
 
@@ -635,7 +636,7 @@ def study_withdraw(
     else:
         remove(folder, person[1], len(owned.names), forget)
         called = f"number {person[1].number}" if forget else participant
-        told = f"{called} has withdrawn; a note is in {folder / 'participants.jsonl'}."
+        told = f"{called} has withdrawn; a note is in {folder / PLACES}."
     files = [f"  {path}" for path in found.files]
     named = ["These files name the participant, too; make them again, or remove them:", *files] if files else []
     return Result([f"{told} Remove exports and copies elsewhere yourself.", *named])

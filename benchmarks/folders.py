@@ -26,6 +26,7 @@ import spanlab
 from spanlab.core.atomic_files import json_line
 from spanlab.sessions import read_session
 from spanlab.sessions.record.table import write_responses
+from spanlab.sessions.studies.participants import Person, add, changing
 
 STUDY = """\
 study: many
@@ -45,22 +46,18 @@ def build(folder: Path, people: int, each: int) -> None:
     with tempfile.TemporaryDirectory() as place:
         first = spanlab.replay("vsr", "capacity:3", trials=8, levels={"list_length": [3, 4]}, data=place).folder
         info, events = dict(read_session(first)), (first / "events.jsonl").read_text().splitlines()
-        registered = folder / "data" / "many" / "participants.jsonl"
-        registered.parent.mkdir(parents=True)
-        for number in range(1, people + 1):
-            name = f"p{number:05d}"
-            line = {
-                "event": "registered",
-                "participant": name,
-                "number": number,
-                "kind": "person",
-                "at": info["created"],
-            }
-            with registered.open("ab") as file:
-                file.write(json_line(line))
+        of_study = folder / "data" / "many"
+        everybody = [
+            Person(f"p{number:05d}", number, "person", info["created"], since=info["created"])
+            for number in range(1, people + 1)
+        ]
+        with changing(of_study) as listed:
+            for person in everybody:
+                add(listed, person)
+        for person in everybody:
             for session in range(1, each + 1):
-                visit = registered.parent / name / (f"session-{session}" if session < 100 else "session-99-run-2")
-                _session(visit, study, info, events, name, number, session)
+                visit = of_study / str(person.name) / (f"session-{session}" if session < 100 else "session-99-run-2")
+                _session(visit, study, info, events, str(person.name), person.number, session)
 
 
 def _session(

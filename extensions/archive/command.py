@@ -13,9 +13,10 @@ import typer
 from spanlab.api import DataOption, PathLike, Result, Words, public
 from spanlab.core import SpanLabError, __version__, make_folder, whole_folder, write_whole
 from spanlab.core.atomic_files import only_writer
-from spanlab.sessions.studies import load_study
+from spanlab.sessions.studies import load_study, people
+from spanlab.sessions.studies.participants import PLACES
 
-from .content import Pseudonyms, codebook, data_files, study_files
+from .content import PEOPLE, Pseudonyms, codebook, data_files, list_people, people_of, study_files
 from .zipped import Archive, write_archive
 
 #: archives that were opened, for as long as this program runs
@@ -103,6 +104,7 @@ def restore(
     opened = Archive(Path(archive))
     name = opened.contents["study"]
     inside, folder = f"data/{name}/", Path(data) / name
+    archived = people_of(opened.read(inside + PEOPLE)) if PEOPLE in opened.below(inside) else []
     if output:
         with whole_folder(Path(output)) as made:
             opened.unpack("study/", made)
@@ -110,16 +112,21 @@ def restore(
         with whole_folder(folder) as made:
             made.chmod(0o700)
             opened.unpack(inside, made)
+            (made / PEOPLE).unlink(missing_ok=True)
+            list_people(made, archived)
     else:
         with only_writer(folder):
-            if lost := _lost(opened, inside, folder):
+            lost = _lost(opened, inside, folder)
+            if lost := [*lost, *[PLACES] * any(person not in archived for person in people(folder))]:
                 raise SpanLabError(
                     f"{folder} has what {archive} has not, or otherwise: {', '.join(lost[:5])}. Nothing was written;"
                     " give another --data, or move that folder elsewhere"
                 )
             for file in opened.below(inside):
-                make_folder((folder / file).parent)
-                write_whole(folder / file, opened.read(inside + file))
+                if file != PEOPLE:
+                    make_folder((folder / file).parent)
+                    write_whole(folder / file, opened.read(inside + file))
+            list_people(folder, archived)
     sessions = sum(file.endswith("/session.json") for file in opened.below(inside))
     return Result([f"{folder}: {sessions} sessions of {name}"])
 
@@ -130,7 +137,7 @@ def _lost(opened: Archive, inside: str, folder: Path) -> list[str]:
     names = {*opened.below(inside)}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if not path.is_file() or path.name == ".lock":
+        if not path.is_file() or path.name in (".lock", PLACES):
             continue
         kept = opened.read(inside + name) if name in names else b""
         same = kept.startswith(path.read_bytes()) if path.suffix == ".jsonl" else kept == path.read_bytes()

@@ -9,17 +9,21 @@ import json
 import re
 import secrets
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
 
-from spanlab.core import as_object
+from spanlab.core import SpanLabError, as_object
 from spanlab.paradigms.language import read
 from spanlab.paradigms.language.yaml_source import in_library
 from spanlab.sessions.record import COLUMNS
 from spanlab.sessions.studies import Study, people
+from spanlab.sessions.studies.participants import PLACES, Person, add, changing
 
 #: what assistants and participants have typed, or what links said; and tables, which follow from the events
 _LEFT_OUT = ("notes.jsonl", "unfinished.jsonl", "responses.csv", "responses.parquet")
+#: the people of a study: lines in an archive, which needs no database to be read
+PEOPLE = "participants.jsonl"
 _RECORDS = (".json", ".jsonl")
 #: an identifier that is shorter, or a number, stands for many other things in a text
 _TELLING = 4
@@ -47,11 +51,39 @@ def _own(file: Path) -> set[Path]:
 
 def data_files(folder: Path) -> Iterator[tuple[str, bytes]]:
     """The data of a study as they are."""
+    listed = ({"participant": person.name, **asdict(person)} for person in people(folder))
+    lines = ({key: value for key, value in line.items() if key != "name"} for line in listed)
+    yield f"data/{folder.name}/{PEOPLE}", "".join(f"{json.dumps(line)}\n" for line in lines).encode()
     for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder)
         passing = any(part.endswith(".part") or part.startswith(".withdrawn-") for part in inside.parts)
-        if path.is_file() and not path.is_symlink() and not passing and path.name != ".lock":
+        kept_otherwise = path.name == ".lock" or path.name.startswith(PLACES)
+        if path.is_file() and not path.is_symlink() and not passing and not kept_otherwise:
             yield f"data/{folder.name}/{inside.as_posix()}", path.read_bytes()
+
+
+def people_of(lines: bytes) -> list[Person]:
+    """The people of a study, from an archive.
+
+    Raises
+    ------
+    SpanLabError
+        when the lines are not those of an archive.
+    """
+    try:
+        read = [json.loads(line) for line in lines.splitlines()]
+        return [Person(line.pop("participant"), **line) for line in read]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        raise SpanLabError(f"{PEOPLE} in the archive is damaged; take another copy") from None
+
+
+def list_people(folder: Path, archived: Collection[Person]) -> None:
+    """List the people of an archive in a data folder, save those who are there."""
+    there = people(folder)
+    with changing(folder) as listed:
+        for person in archived:
+            if person not in there:
+                add(listed, person)
 
 
 def codebook() -> bytes:
@@ -89,7 +121,7 @@ class Pseudonyms:
         """The files of a study without what says who took part."""
         for name, content in files:
             path = Path(name)
-            listed = len(path.parts) == 3 and path.name == "participants.jsonl"
+            listed = len(path.parts) == 3 and path.name == PEOPLE
             visit = len(path.parts) > 4 and path.parts[2] in self.names
             if path.name in _LEFT_OUT or not (listed or visit) or any(part.startswith(".") for part in path.parts):
                 continue

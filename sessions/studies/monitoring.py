@@ -24,7 +24,7 @@ from ..record.reader import (
     trials_left,
 )
 from ..session import day_here
-from .participants import KINDS, REFUSED, Person, group_counts, people, unknown
+from .participants import KINDS, PLACES, REFUSED, Person, group_counts, people, unknown
 from .study import Study
 from .visit_files import (
     all_taken,
@@ -477,7 +477,7 @@ def overview(study: Study, data: Path) -> StudyOverview:
     Raises
     ------
     SpanLabError
-        when nobody knows who takes part, because ``participants.jsonl`` is damaged.
+        when nobody knows who takes part, because their list is damaged.
     """
     folder = data / study.name
     names = [paradigm.name for paradigm in study.paradigms]
@@ -495,8 +495,8 @@ def overview(study: Study, data: Path) -> StudyOverview:
         except SpanLabError as error:  # one damaged file must not hide the others
             rows.append(who | {"note": str(error)})
     rows += [
-        {"no.": "?", "participant": name, "note": f"data that participants.jsonl in {folder} does not know of"}
-        for name in unknown(folder)
+        {"no.": "?", "participant": name, "note": f"data that {PLACES} in {folder} does not know of"}
+        for name in unknown(folder, everybody)
     ]
     columns = ["no.", "participant", "group", "session", "begun", *map(_column, names), "checks", "finished", "note"]
     if not study.groups:

@@ -1,20 +1,21 @@
 """The participants of a study: identifiers, numbers that are given only once, places and groups
 (balanced over everybody who takes part), and people who have withdrawn.
 
-The file ``participants.jsonl`` in the data folder of the study holds one line for each of these;
-lines are only ever added (one exception: an identifier that is to be forgotten after a withdrawal).
-Besides, lines say who has left a place to others (a drop-out, or somebody who does not agree to
-take part), and who has come back to one.
+The file ``places.sqlite`` in the data folder of the study has a row for each of them. Whoever changes it
+reads it under the same lock, so that no two processes give the same number or place.
 """
 
 from __future__ import annotations
 
 import itertools
+import os
 import re
 import shutil
+import sqlite3
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from fractions import Fraction
 from functools import lru_cache
@@ -23,7 +24,6 @@ from typing import Any, Literal, get_args
 
 from ...core.atomic_files import (
     TakenError,
-    append_line,
     json_line,
     make_folder,
     only_writer,
@@ -32,7 +32,7 @@ from ...core.atomic_files import (
     write_json,
     write_whole,
 )
-from ...core.errors import SpanLabError
+from ...core.errors import SpanLabError, UnwritableError
 from ...core.locale import sentence
 from ...paradigms.identity import stream
 from ..session import utc_now
@@ -44,7 +44,14 @@ from .visit_files import HEAD, JOURNAL, last_sign, read_head, runs
 Kind = Literal["person", "pilot", "simulated"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
-_FILE = "participants.jsonl"
+#: in the data folder of a study: its people and their places, and who visits now
+PLACES = "places.sqlite"
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS people (name TEXT COLLATE NOCASE, number INTEGER, kind TEXT, at TEXT, withdrawn TEXT,"
+    ' sessions INTEGER, "group" TEXT, place INTEGER, since TEXT, "left" TEXT, why TEXT, PRIMARY KEY (kind, number))',
+    "CREATE INDEX IF NOT EXISTS names ON people (name)",
+    "CREATE TABLE IF NOT EXISTS visits (worker INTEGER PRIMARY KEY, told TEXT)",
+)
 _PATIENCE_S = 20.0
 _GONE = ".withdrawn-"
 #: before the number of somebody who does not agree to take part, in place of an identifier
@@ -113,6 +120,37 @@ def misnamed(name: str, language: str = "en") -> str | None:
     return sentence("wrong.beginning" if strange in "-_" else "wrong.identifier", language, found=described)
 
 
+@contextmanager
+def changing(folder: Path) -> Generator[sqlite3.Connection]:
+    """Change the list of people in the data folder of a study, which is made when it is missing: all that the
+    block does, or nothing. Other processes wait meanwhile. It is on the disk when the block ends.
+
+    Raises
+    ------
+    SpanLabError
+        when the file cannot be written, or is damaged.
+    """
+    make_folder(folder, remedy="choose another folder with --data")
+    file = folder / PLACES
+    try:
+        os.close(os.open(file, os.O_CREAT | os.O_RDWR, folder.stat().st_mode & 0o666))
+        with closing(sqlite3.connect(file, _PATIENCE_S, isolation_level=None)) as listed:
+            listed.execute("PRAGMA secure_delete = ON")  # a name that is forgotten is nowhere in the file
+            listed.execute("BEGIN IMMEDIATE")
+            for table in _TABLES:
+                listed.execute(table)
+            yield listed
+            listed.execute("COMMIT")
+    except (sqlite3.OperationalError, PermissionError) as error:
+        raise UnwritableError(f"cannot write {file}: {error}; free some space, or check the disk") from None
+    except sqlite3.DatabaseError as error:
+        raise _damaged(file, error) from None
+
+
+def _damaged(file: Path, error: object) -> SpanLabError:
+    return SpanLabError(f"{file} is damaged ({error}); restore the file from a copy")
+
+
 def people(folder: Path) -> list[Person]:
     """Everybody who was given a number, in that order, including people who withdrew.
 
@@ -125,48 +163,43 @@ def people(folder: Path) -> list[Person]:
     SpanLabError
         when the file is damaged.
     """
-    registered: dict[tuple[str, int], Person] = {}
-    for number, line in enumerate(read_lines(folder / _FILE), start=1):
-        try:
-            key = (line["kind"], line["number"])
-            if line["event"] == "registered" and key not in registered:
-                group, place = line.get("group", ""), line.get("place", 0)
-                registered[key] = Person(
-                    line["participant"],
-                    line["number"],
-                    line["kind"],
-                    line["at"],
-                    group=group,
-                    place=place,
-                    since=line["at"],
-                )
-            elif line["event"] == "withdrew":
-                before = registered[key]
-                registered[key] = replace(
-                    before, name=line["participant"], withdrawn=line["at"], sessions=line["sessions"]
-                )
-            elif line["event"] == "left":
-                registered[key] = replace(registered[key], left=line["at"], why=line["why"])
-            elif line["event"] == "returned":
-                registered[key] = replace(registered[key], left="", why="", since=line["at"])
-            else:
-                raise KeyError("event")
-        except (KeyError, TypeError):
-            raise SpanLabError(f"{folder / _FILE}:{number} is damaged; restore the file from a copy") from None
-    return list(registered.values())
+    return _read(folder)
 
 
 def find(folder: Path, name: str) -> Person | None:
     """The person with an identifier (in whatever case), or None."""
-    return next(
-        (person for person in people(folder) if person.name is not None and person.name.casefold() == name.casefold()),
-        None,
-    )
+    return next(iter(_read(folder, "WHERE name = ?", name)), None)
 
 
-def unknown(folder: Path) -> list[str]:
-    """Identifiers with sessions in the folder of the study but no line in ``participants.jsonl``."""
-    names = {person.name for person in people(folder)}
+def _read(folder: Path, which: str = "", *values: str) -> list[Person]:
+    file = folder / PLACES
+    if not file.is_file() or not file.stat().st_size:
+        return []
+    try:
+        with closing(sqlite3.connect(file, _PATIENCE_S)) as listed:
+            return _listed(listed, which, *values)
+    except (sqlite3.Error, TypeError) as error:
+        raise _damaged(file, error) from None
+
+
+def _listed(listed: sqlite3.Connection, which: str = "", *values: str) -> list[Person]:
+    columns = ", ".join(f'"{field.name}"' for field in fields(Person))
+    found = [Person(*row) for row in listed.execute(f"SELECT {columns} FROM people {which} ORDER BY rowid", values)]
+    for person in found:
+        _check(person)
+    return found
+
+
+def _check(person: Person) -> None:
+    """Refuse what is nobody: names and kinds become parts of folders' names."""
+    named = person.name is None or misnamed(person.name) is None
+    if not named or person.kind not in KINDS or not isinstance(person.number, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise sqlite3.DataError(f"'{person.name}', {person.kind} {person.number}, is nobody")
+
+
+def unknown(folder: Path, everybody: Iterable[Person]) -> list[str]:
+    """Identifiers with sessions in the folder of the study but not in the list of people."""
+    names = {person.name for person in everybody}
     inside = folder.iterdir() if folder.is_dir() else ()
     return sorted(
         path.name
@@ -410,26 +443,27 @@ def register(
     SpanLabError
         when the number is taken, the study is full, or the folder cannot be written.
     """
-    make_folder(folder, remedy="choose another folder with --data")
-    with only_writer(folder, _PATIENCE_S):
+    with changing(folder) as listed:
         _sweep(folder)
-        _forget_refusals(folder)
-        for person, why in assign.leavers(people(folder)) if assign is not None else ():
-            append_line(folder / _FILE, {**_note("left", person), "at": now(), "why": why})
-        returning = find(folder, name) if name else None
+        _forget_refusals(folder, listed)
+        for person, why in assign.leavers(_listed(listed)) if assign is not None else ():
+            _leave(listed, person, why, now)
+        everybody = _listed(listed)
+        returning = next(iter(_listed(listed, "WHERE name = ?", name)), None)
         if returning is not None and returning.left and not returning.withdrawn:
             if assign is not None:
-                assign.check_return(people(folder), returning)
-            append_line(folder / _FILE, {**_note("returned", returning), "at": (at := now())})
-            return replace(returning, left="", why="", since=at)
+                assign.check_return(everybody, returning)
+            returning = replace(returning, left="", why="", since=now())
+            listed.execute(
+                "UPDATE people SET since = ?, \"left\" = '', why = '' WHERE name = ?", (returning.since, name)
+            )
         if returning is not None:
             return returning
-        if lost := unknown(folder):
+        if lost := unknown(folder, everybody):
             raise SpanLabError(
-                f"{folder / _FILE} does not list {', '.join(lost[:5])}, but the folder has data of them, so numbers"
+                f"{folder / PLACES} does not list {', '.join(lost[:5])}, but the folder has data of them, so numbers"
                 " might be given twice: restore the file from a copy, or move those folders elsewhere"
             )
-        everybody = people(folder)
         trouble = number_taken(everybody, kind, number) if number is not None else None
         if trouble:
             raise SpanLabError(trouble)
@@ -439,24 +473,20 @@ def register(
         person = Person(
             name or named_by_number(kind, chosen_number), chosen_number, kind, at, group=group, place=place, since=at
         )
-        line = {
-            "event": "registered",
-            "participant": person.name,
-            "number": chosen_number,
-            "kind": kind,
-            "at": person.at,
-        }
-        append_line(folder / _FILE, {**line, **in_group(person)})
+        add(listed, person)
         return person
+
+
+def add(listed: sqlite3.Connection, person: Person) -> None:
+    """Add somebody to a list that is being changed."""
+    _check(person)
+    values = [getattr(person, field.name) for field in fields(person)]
+    listed.execute(f"INSERT INTO people VALUES ({', '.join('?' * len(values))})", values)
 
 
 def in_group(person: Person) -> dict[str, Any]:
     """The group of a person and the place, for a record; nothing where there is none."""
     return {**({"group": person.group} if person.group else {}), **({"place": person.place} if person.place else {})}
-
-
-def _note(event: str, person: Person) -> dict[str, Any]:
-    return {"event": event, "number": person.number, "kind": person.kind, "participant": person.name}
 
 
 def leave(folder: Path, person: Person, why: str, now: Callable[[], str] = utc_now) -> None:
@@ -467,17 +497,16 @@ def leave(folder: Path, person: Person, why: str, now: Callable[[], str] = utc_n
     SpanLabError
         when the folder cannot be written.
     """
-    with only_writer(folder, _PATIENCE_S):
-        current = next(
-            (
-                registered
-                for registered in people(folder)
-                if (registered.kind, registered.number) == (person.kind, person.number)
-            ),
-            None,
-        )
-        if current is not None and current.takes_part and current.place:
-            append_line(folder / _FILE, {**_note("left", current), "at": now(), "why": why})
+    with changing(folder) as listed:
+        _leave(listed, person, why, now)
+
+
+def _leave(listed: sqlite3.Connection, person: Person, why: str, now: Callable[[], str]) -> None:
+    listed.execute(
+        'UPDATE people SET "left" = ?, why = ? WHERE kind = ? AND number = ?'
+        " AND place > 0 AND withdrawn = '' AND \"left\" = ''",
+        (now(), why, person.kind, person.number),
+    )
 
 
 def withdraw(
@@ -499,15 +528,18 @@ def withdraw(
     SpanLabError
         when the folder cannot be written.
     """
-    with only_writer(folder, _PATIENCE_S):
-        if not person.withdrawn:
-            append_line(folder / _FILE, {**_note("withdrew", person), "at": now(), "sessions": sessions})
+    key = person.kind, person.number
+    with changing(folder) as listed:
+        note = "UPDATE people SET withdrawn = ?, sessions = ? WHERE kind = ? AND number = ? AND withdrawn = ''"
+        listed.execute(note, (now(), sessions, *key))
+        listed.execute("DELETE FROM visits")  # which those who serve the study tell again
+    with changing(folder) as listed:
         try:
             if person.name is not None and (folder / person.name).exists():
                 (folder / person.name).rename(folder / f"{_GONE}{person.kind}-{person.number}")
                 sync_folder(folder)
             if forget:
-                _forget(folder, person)
+                listed.execute("UPDATE people SET name = NULL WHERE kind = ? AND number = ?", key)
             _sweep(folder)
         except OSError as error:
             raise SpanLabError(
@@ -530,7 +562,7 @@ def forget_refusal(folder: Path, person: Person) -> None:
     if any(line["event"] == "consent" for lines in journals.values() for line in lines):
         return
     name = f"{_REFUSED}{person.kind}-{person.number}"
-    with only_writer(folder, _PATIENCE_S):
+    with changing(folder) as listed:
         for visit in visits:
             write_json(visit / HEAD, {**read_head(visit), "participant": name})
         for journal, lines in journals.items():
@@ -538,16 +570,13 @@ def forget_refusal(folder: Path, person: Person) -> None:
             write_whole(journal, b"".join(map(json_line, without_link)))
         (folder / str(person.name)).rename(folder / name)
         sync_folder(folder)
-        _forget_refusals(folder)
+        _forget_refusals(folder, listed)
 
 
-def _forget_refusals(folder: Path) -> None:
+def _forget_refusals(folder: Path, listed: sqlite3.Connection) -> None:
     """Take the identifiers of people out of the list whose folders have lost theirs."""
-    lines, refused = read_lines(folder / _FILE), {path.name for path in folder.glob(f"{_REFUSED}*")}
-    known = [(line, f"{_REFUSED}{line['kind']}-{line['number']}") for line in lines]
-    if any(name in refused and line["participant"] != name for line, name in known):
-        without_names = [{**line, "participant": name} if name in refused else line for line, name in known]
-        write_whole(folder / _FILE, b"".join(map(json_line, without_names)))
+    names = [(path.name,) * 2 for path in folder.glob(f"{_REFUSED}*")]
+    listed.executemany(f"UPDATE people SET name = ? WHERE '{_REFUSED}' || kind || '-' || number = ?", names)
 
 
 def left_over(folder: Path) -> list[Path]:
@@ -558,15 +587,6 @@ def left_over(folder: Path) -> list[Path]:
 def _sweep(folder: Path) -> None:
     for remains in left_over(folder):
         shutil.rmtree(remains)
-
-
-def _forget(folder: Path, person: Person) -> None:
-    lines = read_lines(folder / _FILE)
-    without_name = [
-        {**line, "participant": None} if (line["kind"], line["number"]) == (person.kind, person.number) else line
-        for line in lines
-    ]
-    write_whole(folder / _FILE, b"".join(map(json_line, without_name)))
 
 
 def size_of(folder: Path) -> tuple[int, int]:

@@ -15,7 +15,7 @@ from ...core.errors import SpanLabError
 from ...core.json_values import as_object
 from ..record.reader import read_session, sessions_below
 from ..session import write_info
-from .participants import Person, size_of
+from .participants import PLACES, Person, size_of
 from .visit_files import runs, states
 
 #: in place of the name of a session that was withdrawn, in sessions that have its trials
@@ -177,7 +177,7 @@ def _other_files(data: Path, own: Collection[Path]) -> Iterator[Path]:
     sessions = {*sessions_below(data), *own}
     for path in sorted(data.rglob("*")):
         inside = any(folder in sessions for folder in path.parents)
-        if path.is_file() and not path.is_symlink() and not inside and path.name not in ("participants.jsonl", ".lock"):
+        if path.is_file() and not path.is_symlink() and not inside and path.name not in (PLACES, ".lock"):
             yield path
 
 

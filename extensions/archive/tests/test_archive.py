@@ -18,7 +18,9 @@ from study_files import STUDY, files, study_in
 
 import spanlab
 from spanlab.core import SpanLabError
+from spanlab.extensions.archive.content import list_people, people_of
 from spanlab.extensions.archive.zipped import CONTENTS, Archive
+from spanlab.sessions.studies import people
 from spanlab.sessions.studies.study import load_study
 
 NAMES = ("unmistakable-1", "7", "vsr")
@@ -84,8 +86,13 @@ def test_nothing_in_it_says_who_took_part(here: Path) -> None:
 def test_a_backup_comes_back_as_it_was(here: Path, tmp_path: Path) -> None:
     file, data = archived(here, real_ids=True), tmp_path / "elsewhere"
     spanlab.study_restore(file, data=data, output=tmp_path / "study")
-    before = {name: content for name, content in files(here / "data").items() if not name.endswith(".lock")}
-    assert files(data) == before
+    assert people(data / "pair") == people(here / "data" / "pair")
+    assert {name for name in files(data) if "places" in name} == {"pair/places.sqlite"}
+
+    def records(folder: Path) -> dict[str, bytes]:
+        return {name: text for name, text in files(folder).items() if not name.endswith((".lock", ".sqlite"))}
+
+    assert records(data) == records(here / "data")
     assert stat.S_IMODE((data / "pair").stat().st_mode) == 0o700
     study = load_study(tmp_path / "study" / "study.yaml")
     study_files.take(study, data, "p09")
@@ -119,6 +126,15 @@ def test_restoring_loses_nothing(here: Path, changes: str) -> None:
     assert {name for name in files(folder) if not name.endswith(".lock")} == {
         name for name in before if not name.endswith(".lock")
     }
+
+
+def test_people_of_a_hostile_archive_are_not_listed(here: Path) -> None:
+    folder = here / "data" / "pair"
+    before = people(folder)
+    for line in (b'{"participant":"../x","number":9,"kind":"person","at":""}', b'{"number":9}', b"[]"):
+        with pytest.raises(SpanLabError, match="damaged"):
+            list_people(folder, [*before, *people_of(line)])
+        assert people(folder) == before
 
 
 def climbing(made: zipfile.ZipFile) -> None:

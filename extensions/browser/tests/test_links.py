@@ -20,7 +20,7 @@ from spanlab.core.locale import sentence
 from spanlab.extensions.browser.visits.offers import StudyOffer
 from spanlab.extensions.browser.visits.serving import make_server, running
 from spanlab.extensions.browser.visits.visits import VisitDesk
-from spanlab.sessions.studies.participants import register, withdraw
+from spanlab.sessions.studies.participants import people, register, withdraw
 from spanlab.sessions.studies.visit_files import completed
 
 STUDY = """
@@ -92,11 +92,11 @@ def test_who_has_not_passed_a_quiz_reads_so_again_and_nothing_is_recorded_of_it(
     with running(make_server(desk), desk) as port:
         first = last_page(port, "P01")
         register(data / "links", "P02", "person")  # the place is taken
-        kept = (data / "links" / "participants.jsonl").read_text()
+        kept = people(data / "links")
         again = last_page(port, "P01")
     assert again["texts"] == first["texts"] == [sentence("session.quiz_left", "de")]
     assert (again["code"], again["language"]) == ("", "de")
-    assert (data / "links" / "participants.jsonl").read_text() == kept
+    assert people(data / "links") == kept
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from spanlab.core.errors import SpanLabError
 from spanlab.extensions.browser.visits.offers import StudyOffer
 from spanlab.sessions import find_sessions, read_session
 from spanlab.sessions.studies.battery import Battery, NoConsentError
-from spanlab.sessions.studies.participants import people
+from spanlab.sessions.studies.participants import changing, people
 from spanlab.sessions.studies.study import Study
 from spanlab.sessions.studies.visit import Visit
 from spanlab.sessions.studies.visit_files import read_head
@@ -55,10 +55,9 @@ def test_of_who_refuses_the_identifier_does_not_stay(study: Study, data: Path, n
     take(study, data, "p02", fields=TYPED)
     with pytest.raises(NoConsentError):
         take(study, data, name, guest=refuses())
-    listed = data / "pair" / "participants.jsonl"
     if killed:  # before the list was written
-        text = listed.read_text(encoding="utf-8").replace("refused-person-2", name)
-        listed.write_text(text, encoding="utf-8")
+        with changing(data / "pair") as listed:
+            listed.execute("UPDATE people SET name = ? WHERE name = 'refused-person-2'", (name,))
         take(study, data, "p03")
     assert not (data / "pair" / name).exists()
     for path in data.rglob("*"):

@@ -9,7 +9,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +16,12 @@ import pytest
 from command_line import command_line
 from study_files import AtTheDoor, AwayError, Guest, study_in, take
 
-from spanlab.core.atomic_files import only_writer, read_lines
+from spanlab.core.atomic_files import only_writer
 from spanlab.core.locale import sentence
 from spanlab.extensions.browser.visits.offers import End, StudyOffer
 from spanlab.sessions.studies import participants
 from spanlab.sessions.studies.monitoring import Monitor
-from spanlab.sessions.studies.participants import DROPPED_OUT, REFUSED, Person, StudyFullError, find, people, register
+from spanlab.sessions.studies.participants import DROPPED_OUT, REFUSED, Person, StudyFullError, find, people
 from spanlab.sessions.studies.study import Study
 from spanlab.sessions.studies.visit import VisitRequest, assigner, check_request, sit_down
 from spanlab.sessions.studies.visit_files import runs
@@ -96,33 +95,14 @@ def test_of_forty_who_come_at_once_thirty_six_find_places_and_groups_and_orders_
 
 def slowly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Between reading who is there and writing who comes, there is time for somebody else."""
-    read = participants.people
+    read = participants._listed
 
-    def people_slowly(folder: Path) -> list[Person]:
-        there = read(folder)
+    def listed_slowly(*arguments: Any) -> list[Person]:
+        there = read(*arguments)
         time.sleep(0.002)
         return there
 
-    monkeypatch.setattr(participants, "people", people_slowly)
-
-
-def test_without_the_lock_numbers_would_be_given_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two look who is there before either is written down: the lock alone keeps their numbers
-    apart."""
-    real, both = participants.people, threading.Barrier(2, timeout=60)
-
-    def people_together(*arguments: Any, **more: Any) -> Any:
-        there = real(*arguments, **more)
-        both.wait()
-        return there
-
-    monkeypatch.setattr(participants, "people", people_together)
-    monkeypatch.setattr(participants, "only_writer", lambda folder, patience_s=0.0: nullcontext())
-    study = study_in(tmp_path, STUDY + GROUPS)
-    numbers = all_at_once(
-        lambda name: register(tmp_path / "data", name, "person", assign=assigner(study, tmp_path)).number, 2
-    )
-    assert numbers == [1, 1], "the file may keep only one of the two, which were written at once"
+    monkeypatch.setattr(participants, "_listed", listed_slowly)
 
 
 def test_who_finds_no_place_is_told_before_anything_is_asked_and_gets_the_code_for_that(tmp_path: Path) -> None:
@@ -205,14 +185,13 @@ def test_who_refuses_leaves_the_place_at_once(tmp_path: Path) -> None:
     ]
 
 
-def test_a_study_that_counts_no_places_is_recorded_as_ever(tmp_path: Path) -> None:
+def test_people_without_places_count_by_their_numbers(tmp_path: Path) -> None:
     study, data = study_in(tmp_path, STUDY), tmp_path / "data"
     sit_down(study, data, VisitRequest("p01"))
-    (line,) = read_lines(data / study.name / "participants.jsonl")
-    assert set(line) == {"event", "participant", "number", "kind", "at"}
+    assert [one.place for one in people(data / study.name)] == [0]
     limited = study_in(tmp_path, STUDY + "people: 2\n")
     sit_down(limited, data, VisitRequest("p02"))
-    assert [one.turn for one in people(data / study.name)] == [1, 2], "people without places count by their numbers"
+    assert [one.turn for one in people(data / study.name)] == [1, 2]
     with pytest.raises(StudyFullError):
         assigner(limited, data)(people(data / study.name), "person", 3)
 

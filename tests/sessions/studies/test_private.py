@@ -38,4 +38,4 @@ def test_a_study_can_be_read_by_its_owner_alone_unless_its_file_says_otherwise(
 ) -> None:
     sit(study_in(tmp_path, STUDY + text), tmp_path / "data")
     assert mode(tmp_path / "data" / "pair") == wanted
-    assert (tmp_path / "data" / "pair" / "participants.jsonl").exists()
+    assert (tmp_path / "data" / "pair" / "places.sqlite").exists()

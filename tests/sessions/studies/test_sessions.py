@@ -22,7 +22,7 @@ from spanlab.core.errors import SpanLabError
 from spanlab.sessions import find_sessions, read_responses, read_session
 from spanlab.sessions.session import day_here
 from spanlab.sessions.studies.battery import Battery
-from spanlab.sessions.studies.participants import people, register
+from spanlab.sessions.studies.participants import changing, people, register
 from spanlab.sessions.studies.study import Study
 from spanlab.sessions.studies.visit import VisitRequest, check_request
 from spanlab.sessions.studies.visit_files import read_head, runs, states
@@ -126,17 +126,19 @@ def test_assistants_who_begin_at_the_same_moment_get_different_numbers(data: Pat
     assert sorted(person.number for person in people(data)) == list(range(1, 61))
 
 
-def test_a_line_that_a_power_cut_left_unfinished_counts_as_not_there(data: Path) -> None:
-    register(data, "a", "person")
-    register(data, "b", "person")
-    file = data / "participants.jsonl"
-    file.write_bytes(file.read_bytes()[:-5])
-    assert [person.name for person in people(data)] == ["a"]
-    assert register(data, "c", "person").number == 2
-    assert [person.name for person in people(data)] == ["a", "c"]
-    file.write_bytes(b"{}\n" + file.read_bytes())
-    with pytest.raises(SpanLabError, match=r"participants.jsonl:1 is damaged"):
-        people(data)
+def test_a_list_of_people_that_cannot_be_trusted_is_damaged(data: Path) -> None:
+    """Names and kinds become folders, also of people whom somebody else has written down."""
+    for hostile in ({"name": "../x"}, {"kind": "../x"}, {"number": "../x"}, None):
+        register(data, "a", "person")
+        if hostile is None:
+            (data / "places.sqlite").write_bytes(b"not a database")
+        for column, value in (hostile or {}).items():
+            with changing(data) as listed:
+                listed.execute(f"UPDATE people SET {column} = ?", (value,))
+        for use in (people, lambda folder: register(folder, "b", "person")):
+            with pytest.raises(SpanLabError, match=r"places.sqlite is damaged"):
+                use(data)
+        (data / "places.sqlite").unlink()
 
 
 @pytest.mark.parametrize("name", ["", "a b", "../x", "ä", "-x", "x" * 41, "con", "a/b", "."])

@@ -272,7 +272,7 @@ def test_a_withdrawal_that_was_cut_short_is_completed(
     again = find(folder, "p01")
     assert again is not None
     remove(folder, again, 0)
-    assert sorted(path.name for path in folder.iterdir()) == [".lock", "participants.jsonl"]
+    assert sorted(path.name for path in folder.iterdir()) == [".lock", "places.sqlite"]
     assert people(folder)[0].sessions == 3
 
 
@@ -334,23 +334,21 @@ def test_a_withdrawal_to_be_forgotten_that_was_cut_short_is_completed(
     remove(data / "pair", again, 3, forget=True)
     assert not (data / "pair" / "p01").exists()
     assert [one.name for one in people(data / "pair")] == [None]
-    assert "p01" not in (data / "pair" / "participants.jsonl").read_text()
+    assert b"p01" not in (data / "pair" / "places.sqlite").read_bytes()
 
 
 def test_numbers_are_not_given_anew_when_the_list_of_participants_is_lost(run: Run, study: Study) -> None:
     take(study, Path("data"), "p01")
     folder = Path("data/pair")
-    (folder / "participants.jsonl").rename(folder / "mislaid")
+    (folder / "places.sqlite").rename(folder / "mislaid")
     for name in ("p02", "p01"):
-        with pytest.raises(
-            SpanLabError, match=r"participants\.jsonl does not list p01, but the folder has data of them"
-        ):
+        with pytest.raises(SpanLabError, match=r"places\.sqlite does not list p01, but the folder has data of them"):
             sit(study, Path("data"), name)
     status, out, _ = run("study", "status", "study.yaml")
     assert status == 0
     assert out.splitlines()[1].split()[:2] == ["?", "p01"]
     assert "does not know of" in out
-    (folder / "mislaid").rename(folder / "participants.jsonl")
+    (folder / "mislaid").rename(folder / "places.sqlite")
     take(study, Path("data"), "p02")
     assert [one.number for one in people(folder)] == [1, 2]
 
