@@ -6,7 +6,6 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -23,32 +22,6 @@ from spanlab.stimuli.kinds.lettering import Letter
 from spanlab.stimuli.kinds.plain import Blank
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def share_right(name: str, keeps: str, levels: dict[str, object], trials: int, phase: str = "probe") -> float:
-    """The share of items that an observer has right."""
-    paradigm, right = load_paradigm(name), []
-
-    async def take(seed: int) -> None:
-        trial = compile_trial(paradigm, levels, seed)
-        episode = GistObserver(keeps).start(TrialContext(name, "", "en", "", (), seed=seed))
-        for step in trial.steps:
-            response = await episode.step(step.percept)
-            if (
-                response is not None
-                and step.percept.ask is not None
-                and step.percept.phase == phase
-                and step.truth.answer is not None
-            ):
-                right.extend(
-                    one.correct
-                    for one in step.percept.ask.kind.score(response.value, step.truth.answer)
-                    if one.correct_answer is not None
-                )
-
-    for seed in range(trials):
-        asyncio.run(take(seed))
-    return float(np.mean(right))
 
 
 def test_what_each_keeps_by_hand() -> None:
@@ -73,31 +46,6 @@ def test_elements_of_displays() -> None:
     assert elements(Letter.model_validate({"symbol": "w%#^*"})) == ("w",)
     assert elements(Blank.model_validate({})) == ()
     assert alternatives(SideBySide.model_validate({"left": [1], "right": [2, 3]})) == [(1,), (2, 3)]
-
-
-@pytest.mark.slow
-def test_a_list_length_effect_without_any_item() -> None:
-    """A sum over all patterns recognises one of four more often than one of ten, as a calculation
-    from the paradigm's trials alone has it."""
-    short, long = (share_right("vir", "sum", {"list_length": length, "retention_steps": 0}, 400) for length in (4, 10))
-    assert short == pytest.approx(0.86, abs=0.05)
-    assert long == pytest.approx(0.73, abs=0.06)
-    assert share_right("vir", "filled", {"list_length": 4, "retention_steps": 0}, 200) == pytest.approx(0.5, abs=0.12)
-
-
-@pytest.mark.slow
-def test_the_last_item_is_all_that_one_back_needs() -> None:
-    levels = {"lures": "none", "grid": 3}
-    assert share_right("nback_spatial", "last", {**levels, "n": 1}, 10) == 1.0
-    assert share_right("nback_spatial", "last", {**levels, "n": 2}, 10) < 0.8
-    assert share_right("nback_verbal", "sum", {"n": 2, "lures": "none"}, 10) < 0.9
-
-
-@pytest.mark.slow
-def test_order_is_not_in_the_gist() -> None:
-    assert share_right("vsr", "sum", {"list_length": 5}, 100) == pytest.approx(1 / 5, abs=0.06)
-    assert share_right("vsr", "first", {"list_length": 5}, 60) == pytest.approx(2 / 5, abs=0.08)
-    assert share_right("sfr", "sum", {"list_length": 5}, 10) == 1.0, "free recall needs no order"
 
 
 @pytest.mark.parametrize("name", list_paradigms())

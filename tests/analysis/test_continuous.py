@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mixture_recovery import recover
 from planted_errors import planted_table, simulate_answers
 
 from spanlab.analysis.data.loading import load
@@ -131,13 +130,3 @@ def test_the_figure_of_people_and_of_a_model(tmp_path: Path) -> None:
     assert "2 of 6 distributions have no fit: only 60 answers: a mixture is fitted from 100 on." in found.notes
     assert found.save(tmp_path / "errors.svg").read_text(encoding="utf-8").count("set size") >= 6
     assert len(figure_named("error_distribution").draw(data, Wish(by="block")).table) == 4  # all set sizes together
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("weights", "sd"), [((0.9, 0.1), 20.0), ((0.6, 0.4), 35.0)])
-def test_from_enough_answers_on_planted_parameters_are_recovered(weights: tuple[float, ...], sd: float) -> None:
-    """Bias, spread and coverage, as docs/measurements.md has them."""
-    for one in recover(weights, sd, ENOUGH, people=200, seed=9):
-        assert abs(one.bias) < (0.1 * sd if one.name == "sd" else 0.04), one
-        assert one.rmse < (0.35 * sd if one.name == "sd" else 0.15), one
-        assert one.coverage > 0.88, one

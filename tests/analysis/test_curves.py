@@ -152,24 +152,6 @@ def test_limits_of_shares_agree_with_the_t_interval_for_many_units() -> None:
         assert (found.low, found.high) == (pytest.approx(low, abs=0.001), pytest.approx(high, abs=0.001))
 
 
-@pytest.mark.parametrize(
-    ("people", "lists", "share", "spread"),
-    [(8, 12, 1 / 12, 0.04), (8, 12, 1 / 12, 0.0), (8, 48, 0.6, 0.14), (20, 48, 0.95, 0.03)],
-)
-@pytest.mark.slow
-def test_intervals_of_shares_over_people_hold_rare_and_frequent_ones(
-    people: int, lists: int, share: float, spread: float
-) -> None:
-    """Resampled limits of 8 people who did something in one list of twelve held 89 of 100."""
-    random, held = np.random.RandomState(3), []
-    for _ in range(2000):
-        known = share * (1 - share) / spread**2 - 1 if spread else 0.0
-        each = random.beta(share * known, (1 - share) * known, people) if spread else np.full(people, share)
-        found = estimate(random.binomial(lists, each) / lists)
-        held.append(found.low <= share <= found.high)
-    assert 0.935 <= np.mean(held) <= 0.985
-
-
 def test_the_score_interval_is_that_of_wilson_for_the_effective_number_of_answers() -> None:
     """With the variance of so many independent answers, and no doubt about it, it is Wilson's own;
     towards one half it ends where the variance has grown with the power of 1.5, as that of people

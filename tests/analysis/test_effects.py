@@ -634,26 +634,6 @@ def test_cells_at_the_edges_keep_an_interval() -> None:
     assert (right["low"] < 1).all()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "trials"), [("task_switching", 80), ("set_size", 150), ("capacity", 600)])
-def test_intervals_cover_what_was_planted(name: str, trials: int) -> None:
-    truth: dict[tuple[Any, ...], float]
-    if name == "task_switching":
-        levels = {"one task": 0.9, "repetition": 0.8, "switch": 0.65}
-        maker, truth = switching(levels, dict.fromkeys(levels, 500.0)), {(key,): value for key, value in levels.items()}
-    elif name == "set_size":
-        maker, truth = along("set_size", {1: 0.85, 4: 0.6, 8: 0.3}), {(1,): 0.85, (4,): 0.6, (8,): 0.3}
-    else:
-        maker, truth = change_detection(2.5, sizes=(4, 8)), {("Pashler", 4): 2.5, ("Pashler", 8): 2.5}
-    one, hits, many = effect(name), 0, 0
-    for seed in range(150):
-        found = one.table(table(maker, trials, seed=seed), "vsr", human="")
-        rows = {tuple(row[column] for column in one.by): row for row in found.to_dict("records")}
-        for place, planted in truth.items():
-            hits, many = hits + (rows[place]["low"] <= planted <= rows[place]["high"]), many + 1
-    assert 0.91 <= hits / many <= 0.985, hits / many
-
-
 def test_a_figure_says_that_there_is_only_one_condition() -> None:
     one = responses(lambda length, place: 0.9, lengths=[3], repetitions=4)
     assert effect("set_size").missing(one, "vsr").startswith("vsr has only one value of set size (3)")

@@ -23,7 +23,6 @@ from spanlab.analysis.guessing import against_guessing
 from spanlab.analysis.stats.laplace import Laplace, fit
 from spanlab.analysis.stats.mixed_contrasts import contrasts, terms
 from spanlab.analysis.stats.mixed_model import Mixed, mixed_model
-from spanlab.analysis.stats.signal_detection import at_an_end, detection, without_interval
 
 FALL = {3: 0.94, 5: 0.75, 7: 0.40}
 
@@ -296,32 +295,6 @@ def test_sensitivity_of_people_without_mistakes_has_no_interval() -> None:
         ] * 2
 
 
-@pytest.mark.slow
-def test_intervals_of_sensitivity_are_withheld_at_the_ceiling_and_hold_below() -> None:
-    """Eight people with 48 questions each; what is held is d′ as it is estimated, with its correction.
-    At 4.5 and above the spread is that of the numbers of questions."""
-    random = np.random.RandomState(6)
-
-    def sampled(planted: float, many: int) -> tuple[np.ndarray, np.ndarray]:
-        signals = random.binomial(48, 0.5, many)
-        hits = random.binomial(signals, stats.norm.cdf(planted / 2))
-        alarms = random.binomial(48 - signals, stats.norm.cdf(-planted / 2))
-        dprime = detection(hits, signals - hits, alarms, 48 - signals - alarms).dprime
-        return dprime, at_an_end(hits, signals, alarms, 48 - signals)
-
-    for planted in (1.0, 2.0, 2.5, 3.0, 4.5, 5.0):
-        truth, wrong, withheld = float(sampled(planted, 200_000)[0].mean()), 0, 0
-        for _ in range(2000):
-            values, ends = sampled(planted, 8)
-            if without_interval(ends, "participant"):
-                withheld += 1
-                continue
-            reach = stats.t.ppf(0.975, 7) * values.std(ddof=1) / math.sqrt(8)
-            wrong += abs(values.mean() - truth) > reach
-        assert wrong <= 0.076 * 2000, planted
-        assert withheld > 1960 if planted > 4 else withheld < 300, planted
-
-
 def test_the_level_to_beat_is_the_best_blind_guess() -> None:
     table = responses(lambda *_: 0.25, agent="net", lengths=(4,), repetitions=60, seed=4)
     (plain,) = against_guessing(score_table(table))
@@ -332,47 +305,6 @@ def test_the_level_to_beat_is_the_best_blind_guess() -> None:
 
 
 # size ---------------------------------------------------------------------------------------------
-
-#: Guessers: several people or a machine, trials of so many items with such a level, in a session of
-#: so many trials.
-GUESSERS = {
-    "a machine, 48 lists of 4, one of nine": (0, 48, 4, 1 / 9),
-    "a machine, 96 questions with two answers": (0, 96, 1, 0.5),
-    "8 people, 24 lists of 4, one of nine": (8, 24, 4, 1 / 9),
-    "8 people, 48 questions, blind guess .67": (8, 48, 1, 0.67),
-    "20 people, 3 questions, one of nine": (20, 3, 1, 1 / 9),
-}
-
-
-def sample_of_guessers(people: int, trials: int, items: int, level: float, random: np.random.RandomState) -> Scored:
-    many = max(1, people) * trials * items
-    table = pd.DataFrame(
-        {
-            "paradigm": "mine",
-            "session": "s",
-            "agent": "guessing",
-            "agent_kind": "participant" if people else "network",
-            "participant": np.repeat([f"P{n}" if people else "" for n in range(max(1, people))], trials * items),
-            "oracle": False,
-            "unit_trial": np.arange(many) // items,
-            "correct": (random.rand(many) < level).astype(float),
-            "chance": level,
-            "outcome": "answered",
-        }
-    )
-    return Scored(table, table.iloc[:0], ())
-
-
-def rate_of_alarms(people: int, trials: int, items: int, level: float, samples: int, seed: int = 1) -> float:
-    random = np.random.RandomState(seed)
-    p = [against_guessing(sample_of_guessers(people, trials, items, level, random))[0].share.p for _ in range(samples)]
-    return float(np.mean(np.array(p) < 0.05))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", GUESSERS)
-def test_at_most_five_of_a_hundred_guessers_differ_from_guessing(name: str) -> None:
-    assert 0.01 <= rate_of_alarms(*GUESSERS[name], samples=500) <= 0.065 + 0.01
 
 
 def test_the_table_of_coverage_is_whole_and_says_what_it_should() -> None:

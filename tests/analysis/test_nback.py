@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from effort import at_most
 from nback_answers import GOLDEN, block_rows, planted_counts, write_published
 
-from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.nback.cells import nback_cells
 from spanlab.analysis.nback.measures import COUNTS, OURS, PUBLISHED, Rules, describe_exceptions, measured, nback_blocks
 from spanlab.analysis.nback.published import (
@@ -382,16 +380,6 @@ def test_sessions_of_a_machine_are_its_units_from_two_on() -> None:
     assert held / sets >= 0.91
 
 
-@pytest.mark.slow
-def test_order_of_rows_and_spelling_of_values_do_not_matter(imported: pd.DataFrame) -> None:
-    part = imported[imported["block"] <= 4]
-    plain = part.assign(record_match=part["record_match"].eq("true"), factor_n=part["factor_n"].astype(int))
-    shuffled = part.sample(frac=1, random_state=3)
-    expected = nback_cells(nback_blocks(part))
-    for other in (plain, shuffled):
-        pd.testing.assert_frame_equal(nback_cells(nback_blocks(other)), expected)
-
-
 def test_a_sensitivity_that_rests_on_the_correction_says_so() -> None:
     perfect = measured(
         planted_counts(np.random.RandomState(0), 10, 0.0).assign(
@@ -410,61 +398,6 @@ def test_values_of_the_study_belong_to_their_paradigms_and_are_not_called_printe
     assert len(recomputed_cells("nback_spatial", 6)) == len(recomputed_cells("vsr")) == 0
     names = {variant_of(name, grid) for name, grid in [("nback_spatial", size) for size in (3, 4, 5, 7)]}
     assert names <= set(published_results()["variant"])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("dprime", [0.0, 1.0, 2.0])
-def test_intervals_of_blocks_hold_what_was_planted(dprime: float) -> None:
-    """95% intervals of pooled d' and criterion over 20 blocks hold the planted values in 92 to 98
-    of 100 samples."""
-    random = np.random.RandomState(5)
-    samples = 600
-    blocks = measured(
-        pd.concat(
-            [planted_counts(random, 20, dprime, agent=f"a{number}") for number in range(samples)], ignore_index=True
-        )
-    )
-    cells = nback_cells(blocks, measures=("dprime_pooled", "criterion_pooled"), resamples=1000)
-    for measure, planted in (("dprime_pooled", dprime), ("criterion_pooled", 0.3)):
-        part = cells[cells["measure"] == measure]
-        held = ((part["low"] <= planted) & (planted <= part["high"])).mean()
-        assert 0.92 <= held <= 0.98, (measure, held)
-
-
-@pytest.mark.slow
-def test_intervals_of_people_hold_what_was_planted() -> None:
-    """20 people whose d' lies around 1.5 with a standard deviation of 0.5, 6 blocks each."""
-    random = np.random.RandomState(6)
-    samples, tables = 400, []
-    for number in range(samples):
-        for person in range(20):
-            tables.append(
-                planted_counts(
-                    random,
-                    6,
-                    random.normal(1.5, 0.5),
-                    agent=f"a{number}",
-                    participant=f"p{person}",
-                    session=f"s{person}",
-                )
-            )
-    cells = nback_cells(measured(pd.concat(tables, ignore_index=True)), measures=("dprime_pooled",), resamples=1000)
-    assert set(cells["unit"]) == {"participant"}
-    held = ((cells["low"] <= 1.5) & (cells["high"] >= 1.5)).mean()
-    assert 0.91 <= held <= 0.98, held
-
-
-@pytest.mark.slow
-def test_a_million_answers_are_little_work() -> None:
-    one = pd.concat([block_rows(LABELS * 3, list(LABELS * 3), n=n, trial=n) for n in (1, 2, 3)], ignore_index=True)
-    copies = 14_000
-    table = pd.concat([one] * copies, ignore_index=True)
-    table["trial"] = np.repeat(np.arange(3 * copies), 24)
-    table["trial_id"] = table["trial"].astype(str)
-    scored = score_table(table)
-    with at_most(1000):
-        cells = nback_cells(nback_blocks(scored))
-    assert cell(cells, "hit_rate", n=2)["n_blocks"] == copies
 
 
 def test_rules_are_declared() -> None:

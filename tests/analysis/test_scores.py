@@ -558,26 +558,6 @@ def test_mistakes_are_told_in_a_sentence(arguments: str, words: str, spanlab: Ru
     assert words in complaint(*spanlab(*arguments.split()))
 
 
-@pytest.mark.slow
-def test_intervals_of_scores_and_kappa_cover_what_was_planted() -> None:
-    levels = {1: 0.95, 2: 0.8, 3: 0.7, 4: 0.5}
-    slope, people = np.polyfit(list(levels), list(levels.values()), 1)[0], -0.1075
-    truth = {
-        "A_setsize": abs((slope - people) / people),
-        "B_setsize": abs((np.mean(list(levels.values())) - 0.86125) / 0.86125),
-    }
-    hits, agreed = dict.fromkeys(truth, 0), 0
-    for seed in range(200):
-        found = scores(table(along("set_size", levels), 200, paradigm="smu", seed=seed))
-        for name, planted in truth.items():
-            one = row(found, name)
-            hits[name] += one["low"] <= planted <= one["high"]
-        (one,) = error_consistency(score_table(planted_agreement(0.3, seed, 150)), resamples=1000).to_dict("records")
-        agreed += one["low"] <= 0.3 <= one["high"]
-    assert all(0.91 <= hit / 200 <= 0.99 for hit in hits.values()), hits
-    assert 0.9 <= agreed / 200 <= 0.99, agreed
-
-
 def starred(share: float, trials: int) -> dict[str, bool]:
     """Whether each mean of a network that is right so often has the star that says p < .01 against
     guessing (50 % here)."""
@@ -618,12 +598,3 @@ def test_a_slope_against_that_of_people_has_no_star() -> None:
     found = scores(rising)
     assert row(found, "A_setsize")["p"] < 0.01
     assert "*" not in str(layout(found, published=False).set_index("score").loc["A_setsize"].iloc[-1])
-
-
-@pytest.mark.slow
-def test_guessing_is_rarely_told_from_guessing() -> None:
-    wrong = 0
-    for seed in range(300):
-        found = scores(table(along("set_size", dict.fromkeys((1, 2, 3, 4), 0.5)), 120, paradigm="smu", seed=seed))
-        wrong += row(found, "B_setsize")["p"] < 0.05
-    assert 0.02 <= wrong / 300 <= 0.085

@@ -214,15 +214,6 @@ def test_conditions_with_unequal_numbers_of_questions_are_compared_at_the_same_n
     assert few["note"].endswith("fewer than 8 participants: no interval, no test")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("people", [0, 8, 24])
-def test_equal_conditions_with_unequal_numbers_of_questions_are_seldom_told_apart(people: int) -> None:
-    p = np.array([slope(unequal(1000 * people + number, {2: 3.0, 4: 3.0}, people))["p"] for number in range(300)])
-    assert (p < 0.05).mean() <= 0.065 + 0.025  # two standard errors of the simulation
-    if people == 24:
-        assert all(slope(unequal(number, {2: 3.0, 4: 1.5}, people))["p"] < 0.05 for number in range(20))
-
-
 def test_words_that_answer_two_tasks_are_no_signals() -> None:
     data = table(
         switching(

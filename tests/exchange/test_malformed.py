@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import copy
 import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -306,32 +304,6 @@ def test_nothing_is_overwritten(tmp_path: Path, run: Run) -> None:
     assert run("import", "worm", folder, "-o", "new/one")[0] == 0
     assert "cannot write" in complaint(*run("import", "worm", folder, "-o", "file/new"))
     assert "the seed must be between" in complaint(*run("import", "worm", folder, "-o", "other", "--seed", str(2**40)))
-
-
-@pytest.mark.slow
-def test_a_killed_import_leaves_no_trials_and_is_in_nobodys_way(tmp_path: Path) -> None:
-    folder = write_folder(tmp_path / "data", {one.folder: {"train": trials_of(one)} for one in SETS.values()})
-    program = f"""
-import os
-from pathlib import Path
-from spanlab.exchange import trials_format
-from spanlab.extensions.replication.worm import folder as worm_folder
-
-write = trials_format.write_trials
-def write_some_then_die(path, *rest):
-    if path.name.startswith("vir"):
-        os._exit(9)
-    return write(path, *rest)
-
-trials_format.write_trials = write_some_then_die
-worm_folder.import_worm(Path({str(folder)!r}), Path({str(tmp_path / "trials")!r}))
-"""
-    killed = subprocess.run([sys.executable, "-c", program], capture_output=True, env={**os.environ})
-    assert killed.returncode == 9, killed.stderr
-    assert not (tmp_path / "trials").exists()
-    assert len(import_worm(folder, tmp_path / "trials")) == 14
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "trials"]
-    assert len(list((tmp_path / "trials").iterdir())) == 14
 
 
 def test_files_that_cannot_be_read_are_told(tmp_path: Path) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import pytest
 import statements
 from way import Way
@@ -60,31 +57,3 @@ def test_the_study_of_sizes_says_what_it_did() -> None:
     )
     del scores[96]
     assert capacity.said([("smu", "alone", "B_setsize", scores)]) == "* `smu`, learned alone, B_setsize: 48 units."
-
-
-@pytest.mark.slow
-def test_the_study_of_sizes_is_made_by_its_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("torch")
-    import capacity
-
-    monkeypatch.setattr(capacity, "SIZES", (24, 48))
-    monkeypatch.setattr(capacity, "STEPS", 1)
-    monkeypatch.setattr(capacity, "TRIALS", 20)
-    monkeypatch.setattr(capacity, "DIETS", {"smu": ("smu",)})
-    monkeypatch.setattr(
-        capacity, "PARADIGMS", {"smu": {"batch": 2, "train_trials": 40, "factors": {"set_size": [1, 2, 3, 4]}}}
-    )
-    monkeypatch.setattr(capacity, "ROOT", tmp_path)
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "capacity.md").write_text(capacity.DOCUMENT.read_text(encoding="utf-8"), encoding="utf-8")
-    monkeypatch.setattr(capacity, "DOCUMENT", tmp_path / "docs" / "capacity.md")
-    capacity.train_all(tmp_path / "runs")
-    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "runs").rglob("*.pt")}
-    capacity.train_all(tmp_path / "runs")
-    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "runs").rglob("*.pt")} == before, (
-        "nothing is trained twice"
-    )
-    capacity.write(tmp_path / "runs")
-    text = (tmp_path / "docs" / "capacity.md").read_text(encoding="utf-8")
-    assert re.search(r"\| `smu` \| alone \| B_setsize \| \d\.\d\d \[", text)
-    assert "24 units" in (tmp_path / "docs" / "images" / "capacity" / "smu-alone.svg").read_text(encoding="utf-8")

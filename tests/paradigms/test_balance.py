@@ -32,8 +32,6 @@ from spanlab.paradigms.compile import resolve_levels
 from spanlab.paradigms.design import replacement
 from spanlab.paradigms.language.schema import MaxRun, SessionDesign
 
-#: two-alternative paradigms of the library
-TWO = ("cd", "cd_noise", "sc", "si", "sts", "sts_congruency", "vir", "vsrec")
 PROBE = "- {phase: probe, show: {blank: {}}, ask: {choice: {options: [left, right]}, answer: =side}}"
 FACTORS = "a: [1, 2, 3]\nb: [x, y]\nc: {random: [7, 8, 9]}"
 
@@ -295,61 +293,6 @@ def test_odd_trials_go_to_either_answer(tmp_path: Path) -> None:
 
 
 # -- nobody can foresee what comes -----------------------------------------------------------------
-
-
-def gain(sessions: Sequence[Sequence[int]], window: int) -> float:
-    """How much more often than by chance the next answer is told by the answers before it (as many
-    as the window holds), learned in half of the sessions."""
-    half = len(sessions) // 2
-    seen: dict[tuple[int, ...], Counter[int]] = defaultdict(Counter)
-    for session in sessions[:half]:
-        for n, answer in enumerate(session):
-            for size in range(min(n, window) + 1):
-                seen[tuple(session[n - size : n])][answer] += 1
-    right = total = 0
-    for session in sessions[half:]:
-        for n, answer in enumerate(session):
-            size = next(
-                size
-                for size in range(min(n, window), -1, -1)
-                if seen[tuple(session[n - size : n])].total() >= 30 or size == 0
-            )
-            guess = max((0, 1), key=lambda one: seen[tuple(session[n - size : n])][one])
-            right, total = right + (guess == answer), total + 1
-    return right / total - 0.5
-
-
-@pytest.mark.slow
-def test_the_next_answer_cannot_be_foreseen(tmp_path: Path) -> None:
-    """As in a block of change detection: six cells of twelve trials, runs of at most four."""
-    paradigm = coin(tmp_path, factors="a: [1, 2, 3, 4, 5, 6]")
-    design = SessionDesign(repetitions=12, balance=["answer"], max_run=MaxRun(levels=3, answer=4))
-    plans = [plan_session(paradigm, seed, design) for seed in range(120)]
-    sessions = [
-        [int(answers_of(paradigm, one.levels, one.seed, "corrected") == ("left",)) for one in plan] for plan in plans
-    ]
-    assert max(gain(sessions, window) for window in (2, 5, 8)) <= 0.05
-    # The same test finds what can be foreseen: answers that take turns more often than not.
-    random = np.random.RandomState(1)
-    turning = [list(np.cumsum(random.random_sample(72) < 0.65) % 2) for _ in range(120)]
-    assert min(gain(turning, window) for window in (2, 5, 8)) > 0.1
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", TWO)
-def test_the_next_answer_of_the_library_cannot_be_foreseen(name: str) -> None:
-    paradigm = load_paradigm(name)
-    sessions = []
-    for seed in range(60):
-        answers = itertools.chain(
-            *(
-                answers_of(paradigm, one.levels, one.seed, "corrected")
-                for one in plan_session(paradigm, seed, session_design(paradigm))
-            )
-        )
-        sessions.append([int(answer in ("same", "symmetric", "left", "top/left")) for answer in answers])
-    for window in (3, 5):
-        assert gain(sessions, window) <= 0.05
 
 
 # -- replacements ----------------------------------------------------------------------------------

@@ -3,16 +3,11 @@ the answers makes no mistake."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from conditions import some_conditions
-from session_tools import take
 
-from spanlab.agents.registry import make_agent
 from spanlab.paradigms import Generator, compile_trial, list_paradigms, load_paradigm
 from spanlab.paradigms.paradigm import GENERATORS
-from spanlab.sessions import read_responses
 
 PARADIGMS = list_paradigms()
 #: Families of tasks with a literature of their own, and of these the ones that nobody has published
@@ -79,14 +74,3 @@ def test_a_file_says_all_that_a_list_of_paradigms_needs(name: str) -> None:
             for language in paradigm.instructions
         }
         assert all("{=" not in text and len(text) > 60 for text in told.values())
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("generator", GENERATORS)
-@pytest.mark.parametrize("name", PARADIGMS)
-def test_ideal_is_right_in_a_hundred_trials(tmp_path: Path, name: str, generator: Generator) -> None:
-    session = take(tmp_path, load_paradigm(name), make_agent("ideal"), 100, seed=17, generator=generator)
-    table = read_responses(session.folder)
-    assert table["correct"].all()
-    assert table["trial"].nunique() == 100
-    assert set(table["generator"]) == {generator}

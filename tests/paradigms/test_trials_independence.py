@@ -13,9 +13,7 @@ from spanlab.paradigms import (
     drawn_values,
     list_paradigms,
     load_paradigm,
-    plan_dataset,
 )
-from spanlab.stimuli.render.fast.batch import network_frames
 
 #: Less probable by chance than any of the pairs that are looked at here ought to be.
 NEVER = 1e-7
@@ -49,29 +47,6 @@ def test_cells_of_every_paradigm_know_nothing_of_one_another(name: str) -> None:
     paradigm = load_paradigm(name)
     cells = independence.some_cells(paradigm, 6)
     assert [_told(pair) for pair in independence.pairs(paradigm, 20, cells) if pair.p < NEVER] == []
-
-
-@pytest.mark.slow
-def test_data_sets_of_two_features_have_other_answers_and_other_pictures() -> None:
-    paradigm = load_paradigm("cd")
-    features = paradigm.factors["feature"].levels
-    answers, levels, pictures = [], [], set()
-    for feature in features:
-        trials = [
-            one.compile(paradigm, "corrected") for one in plan_dataset(paradigm, 0, "train", 60, {"feature": feature})
-        ]
-        answers.append([trial.steps[-1].truth.answer for trial in trials])
-        levels.append([trial.levels["retention_steps"] for trial in trials])
-        pictures |= {
-            network_frames(
-                [step.percept.for_machine.stimulus for step in trial.steps if step.percept.model_step]
-            ).tobytes()
-            for trial in trials
-        }
-    for several in (answers, levels):
-        alike = [np.mean([one == other for one, other in zip(several[0], own, strict=True)]) for own in several[1:]]
-        assert max(alike) < 0.9
-    assert len(pictures) == 60 * len(features)
 
 
 def test_no_identifier_names_two_trials() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import math
-import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -132,23 +131,6 @@ def test_files_that_cannot_be_opened_are_told(tmp_path: Path) -> None:
     for path in (tmp_path / "none.txt", tmp_path):
         with pytest.raises(SpanLabError, match="cannot read the word vectors"):
             read_vectors(path, ["lion"])
-
-
-@pytest.mark.slow
-def test_a_large_file_does_not_fill_the_memory(tmp_path: Path) -> None:
-    """Sixty megabytes, packed to a small file."""
-    file = tmp_path / "large.gz"
-    vector = np.full(300, 0.5, "<f4").tobytes()
-    with gzip.open(file, "wb", 1) as packed:
-        packed.write(b"50000 300\n" + b"".join(b"w%d " % n + vector for n in range(10_000)))
-        for start in range(10_000, 50_000, 10_000):
-            packed.write(b"".join(b"w%d " % n + vector for n in range(start, start + 10_000)))
-    tracemalloc.start()
-    read = read_vectors(file, ["w49999"])
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert set(read.table) == {"w49999"}
-    assert peak < 12_000_000
 
 
 # -- random vectors --------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -361,17 +360,3 @@ def test_a_sure_model_has_no_bits_and_a_table_says_what_it_rests_on(tmp_path: Pa
     few = pd.DataFrame({**rows, "answer": list("1234"), "left_out": [""] * 4})
     assert choice_bits(few).blind == pytest.approx(math.log2(9)), "a blind guess is never worse than chance"
     assert math.isnan(clustered(np.array([1.0, 2.0]), np.array([1, 1])).low), "one trial has no interval"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("trials", "questions"), [(12, 5), (60, 3)])
-def test_intervals_hold_the_mean_of_answers_that_hang_together(trials: int, questions: int) -> None:
-    random = np.random.RandomState(7)
-    clusters = np.repeat(np.arange(trials), questions)
-    inside = Counter[bool]()
-    for _ in range(4000):
-        shared = random.gamma(2.0, 0.5, trials)
-        values = np.repeat(shared, questions) + random.exponential(1.0, trials * questions)
-        found = clustered(values, clusters)
-        inside[found.low <= 2.0 <= found.high] += 1
-    assert 0.92 <= inside[True] / 4000 <= 0.96

@@ -3,7 +3,6 @@ resume; and what is refused in one sentence."""
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import re
@@ -93,20 +92,6 @@ def test_several_agents_take_the_same_trials(run: Run, tmp_path: Path) -> None:
     assert list(ideal["trial_id"]) == list(capacity["trial_id"])
     assert set(ideal["set_size"]) == {2, 3}
     assert set(capacity["agent"]) == {"capacity:2"}
-
-
-def test_one_level_and_long_sessions_find_an_order(run: Run, tmp_path: Path) -> None:
-    """The limit on runs in a design for people is kept where it can be."""
-    for levels, trials in (("list_length=2", 8), ("list_length=2,3", 150)):
-        status, out, _ = run(
-            "replay", "vsr", "--agent", "chance", "--set", levels, "--trials", str(trials), "--data", tmp_path
-        )
-        assert status == 0
-        lengths = [trial["levels"]["list_length"] for trial in read_session(out.strip())["plan"]]
-        assert len(lengths) == trials
-        if "," in levels:
-            assert sorted(lengths) == [2] * 75 + [3] * 75
-            assert max(len(list(run_)) for _, run_ in itertools.groupby(lengths)) <= 3
 
 
 def test_like_gives_exactly_the_trials_of_another_session(run: Run, finished: Path, tmp_path: Path) -> None:

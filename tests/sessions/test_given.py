@@ -88,20 +88,6 @@ def test_the_record_holds_what_was_given_and_nothing_for_other_trials(tmp_path: 
     assert same_trials(session.folder).plan == session.plan == reopen(session.folder).plan
 
 
-def test_sessions_from_before_are_read(tmp_path: Path, vsr: Paradigm) -> None:
-    """Plans of ordinary sessions are what they were before there were given draws."""
-    session = take(tmp_path, vsr, IdealAgent(), 2)
-    path = session.folder / "session.json"
-    content = json.loads(path.read_text(encoding="utf-8"))
-    assert all(
-        set(trial) == {"block", "trial", "levels", "seed", "practice", "interval_ms"} for trial in content["plan"]
-    )
-    again = take(tmp_path, vsr, recorded_agent(f"recorded:{session.folder}"), same_trials(session.folder).plan)
-    assert lasting(again.folder, without=["session", "agent", "agent_kind", "agent_settings_hash", "oracle"]).equals(
-        lasting(session.folder, without=["session", "agent", "agent_kind", "agent_settings_hash", "oracle"])
-    )
-
-
 @pytest.mark.parametrize("stop_after", range(6))
 def test_interrupted_it_goes_on_with_the_given_trials(tmp_path: Path, vsr: Paradigm, stop_after: int) -> None:
     plan = given_plan(vsr)

@@ -26,7 +26,7 @@ from session_tools import one_thread
 from spanlab.agents.base import Response
 from spanlab.agents.chat.scripted import ScriptedServer
 from spanlab.paradigms import Trial
-from spanlab.sessions import Session, find_sessions, read_responses, read_session, same_trials
+from spanlab.sessions import Session, find_sessions, read_session, same_trials
 from spanlab.sessions.record.events import TrialStart
 from spanlab.sessions.record.reader import read_events
 from spanlab.sessions.record.table import response_rows, response_table
@@ -146,19 +146,6 @@ def test_its_trials_are_rebuilt_and_its_answers_scored_anew(name: str) -> None:
     assert judged
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in OF_ALL_SORTS else pytest.mark.slow) for name in SESSIONS]
-)
-def test_others_take_exactly_its_trials(run: Run, name: str) -> None:
-    status, out, err = run("replay", "--like", FOLDER / name, "--agent", "chance", "--data", "others")
-    assert status == 0, err
-    theirs, own = read_responses(out.strip()), read_responses(FOLDER / name)
-    own = own[~own["practice"]]
-    wanted = set(zip(own["trial"], own["trial_id"], strict=True))
-    assert wanted <= set(zip(theirs["trial"], theirs["trial_id"], strict=True))
-    assert read_session(Path(out.strip()))["like"] == read_session(FOLDER / name)["session"]
-
-
 @pytest.fixture(scope="module")
 def server() -> Iterator[ScriptedServer]:
     with ScriptedServer() as running:
@@ -232,14 +219,3 @@ def test_a_person_goes_on_with_the_trials_of_then(copy: Path, name: str) -> None
         *(one for one in wanted.columns if one.startswith("factor_")),
     ]
     assert_same(found[trials].drop_duplicates(ignore_index=True), wanted[trials].drop_duplicates(ignore_index=True))
-
-
-@pytest.mark.slow
-def test_all_of_them_are_compared(copy: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(copy)
-    status, _, err = run("compare", "finished", "half", "studies", "-o", "report")
-    assert status == 0, err
-    page = (copy / "report" / "report.html").read_text(encoding="utf-8")
-    for name in SESSIONS:
-        agent = read_session(FOLDER / name)["agent"]
-        assert agent.partition(":")[2] in page, name

@@ -3,7 +3,6 @@ ends as if nothing had happened (trials that a person had begun to see are repla
 
 from __future__ import annotations
 
-import itertools
 import re
 import shutil
 import subprocess
@@ -15,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from paradigm_texts import ANSWERS, SHORT
+from paradigm_texts import ANSWERS
 from session_tools import command, lasting, one_thread, spanlab
 
 from spanlab.core.agent_kinds import kind_named
@@ -199,26 +198,6 @@ def test_a_trial_that_was_told_to_be_finished_is_on_the_disk(tmp_path: Path) -> 
         assert read_responses(folder)["trial"].nunique() >= told
 
 
-@pytest.mark.slow
-def test_replay_killed_at_fifty_moments(tmp_path: Path) -> None:
-    random, kills = np.random.RandomState(50), 0
-    takers = itertools.cycle(
-        (("vsr", "capacity"), ("sfr", "chance"), ("smu", "capacity:2"), ("vsr", "chance"), ("sfr", "ideal"))
-    )
-    # A fast machine finishes some sessions before they were killed often enough.
-    for number, (paradigm, agent) in zip(range(15), takers, strict=False):
-        start = ("replay", paradigm, "--agent", agent, "--trials", "400", "--seed", str(number))
-        undisturbed = Path(spanlab(*start, "--data", tmp_path / "undisturbed").stdout.strip())
-        moment = in_the_log(random, most=log_size(undisturbed) // 15, startup=1.5)
-        kills += killed_again_and_again(
-            tmp_path / str(number), start, undisturbed.name, lasting(undisturbed), 14, moment
-        )
-        if kills >= 50:
-            break
-    print(f"{kills} kills of replay")
-    assert kills >= 50
-
-
 #: one length after another, as far as an observer who is always right gets
 _CLIMBING = "  span: {adaptive: {rule: span, factor: list_length, start: 2, lists: 8}, interval: 17}\n"
 
@@ -278,38 +257,3 @@ def test_a_session_at_the_window_killed_amid_typed_answers_orders_and_dials(
     kills = killed_again_and_again(tmp_path / "killed", start, undisturbed.name, wanted, 8, moment)
     print(f"{kills} kills at the window")
     assert kills >= 4
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("screen")
-def test_a_session_at_the_window_killed_at_fifty_moments(tmp_path: Path) -> None:
-    """The simulated participant presses real keys in a real window; practice, pages and pauses
-    included."""
-    file = tmp_path / "short.yaml"
-    file.write_text(SHORT, encoding="utf-8")
-    random, kills, seed = np.random.RandomState(60), 0, 0
-    while kills < 50:
-        seed += 1
-        start = (
-            "run",
-            file,
-            "--simulate",
-            "capacity:1",
-            "--speed",
-            "100",
-            "--set",
-            "list_length=2,3",
-            "--trials",
-            "30",
-            "--seed",
-            str(seed),
-        )
-        done = spanlab(*start, "--data", tmp_path / "undisturbed", timeout=600)
-        assert done.returncode == 0, done.stderr
-        undisturbed = Path(done.stdout.strip())
-        wanted = lasting(undisturbed)
-        assert wanted["practice"].any()
-        moment = after_the_beginning(random, seconds=1.5, startup=4.0)
-        kills += killed_again_and_again(tmp_path / str(seed), start, undisturbed.name, wanted, 50 - kills, moment)
-    print(f"{kills} kills at the window, {seed} sessions")
-    assert kills == 50

@@ -109,23 +109,6 @@ def test_practice_is_the_same_when_a_session_goes_on(tmp_path: Path, monkeypatch
     assert attempts == [("p1", 1), ("p2", 1), ("p3", 1), ("p3", 2)]
 
 
-@pytest.mark.slow
-def test_records_that_say_nothing_of_it_go_on_as_they_began(tmp_path: Path) -> None:
-    cd = load_paradigm("cd")
-    session = begun(tmp_path, cd, {"feature": ["colour"]})
-    file = session.folder / "session.json"
-    info = json.loads(file.read_text(encoding="utf-8"))
-    for key in ("chosen_levels", "practice_levels"):
-        del info[key]
-    file.write_text(json.dumps(info), encoding="utf-8")
-    person = Seeing()
-    Runner(reopen(session.folder), person).run()
-    assert [levels["feature"] for levels in practised(session.folder)][:6] == [
-        one.levels["feature"] for one in plan_practice(cd, 3)
-    ]
-    assert {levels["feature"] for levels in practised(session.folder)} != {"colour"}
-
-
 def test_damaged_levels_are_told(tmp_path: Path) -> None:
     session = begun(tmp_path, load_paradigm("vsr"), {"list_length": [5]})
     file = session.folder / "session.json"

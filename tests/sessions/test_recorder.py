@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import time
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from effort import at_most
 from session_tools import Saying, SayingEpisode, start, take
 
 from spanlab.agents.base import Response, TrialContext
@@ -22,41 +20,10 @@ from spanlab.paradigms import Percept, Truth, load_paradigm
 from spanlab.sessions import Runner, read_responses, reopen
 from spanlab.sessions.record.events import Event
 from spanlab.sessions.record.reader import read_events, read_transcript
-from spanlab.sessions.record.table import response_table
 from spanlab.sessions.record.transcript_file import TRANSCRIPTS
 from spanlab.sessions.record.writer import Recorder, TrialJournal
 
 VSR = load_paradigm("vsr")
-
-
-MANY = pytest.mark.parametrize("many", [20_000, pytest.param(100_000, marks=pytest.mark.slow)])
-
-
-@MANY
-@pytest.mark.slow
-def test_many_events(tmp_path: Path, many: int) -> None:
-    recorder = Recorder(tmp_path)
-    events: list[Any] = [
-        {"event": "note", "trial": str(n // 10), "attempt": 1, "value": n, "shown": [{"onset_ms": n * 1.5}]}
-        for n in range(many)
-    ]
-    with at_most(many / 125):
-        for event in events:
-            recorder.write(event)
-        recorder.commit()
-    recorder.finish()
-    assert read_events(tmp_path) == events
-
-
-@MANY
-@pytest.mark.slow
-def test_many_rows(tmp_path: Path, many: int) -> None:
-    """One table of as many rows; its time grows with the rows and not faster."""
-    session = take(tmp_path, VSR, Chance(), 4)
-    rows = json.loads(read_responses(session.folder).to_json(orient="records"))
-    with at_most(many / 80):
-        table = response_table((rows * (many // len(rows) + 1))[:many])
-    assert table.num_rows == many
 
 
 def test_commit_returns_when_everything_before_it_is_on_the_disk(

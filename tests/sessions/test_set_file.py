@@ -7,7 +7,6 @@ import json
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -82,49 +81,6 @@ def test_the_status_tells_wordings_apart(run: Run, tmp_path: Path) -> None:
         ["chat:a@ollama", "vsr", "plain", "waiting"],
         ["chat:a@ollama", "vsr", "polite", "waiting"],
     ]
-
-
-@pytest.mark.slow
-def test_every_combination_is_a_session_and_the_same_command_goes_on(run: Run, tap: Tap, tmp_path: Path) -> None:
-    path = written(tmp_path)
-    status, out, err = run("replay", "--set-file", path, "--status", "--data", tmp_path / "data")
-    assert (status, tap.requests) == (0, [])
-    assert "18 waiting" in out
-    status, out, err = run("replay", "--set-file", path, "--data", tmp_path / "data")
-    assert status == 0, err
-    assert "18 of 18 sessions to begin: about" in err
-    assert "18 done" in out
-    folders = find_sessions([tmp_path / "data"])
-    infos = [read_session(folder) for folder in folders]
-    assert Counter((info["agent"], info["paradigm"]) for info in infos) == {
-        **{(agent, paradigm): 4 for agent in ("chat:a@here", "chat:b@here") for paradigm in ("vsr", "cd")},
-        **{("ideal", paradigm): 1 for paradigm in ("vsr", "cd")},
-    }
-    told = {info["agent_settings"]["label"] for info in infos if info["agent"] != "ideal"}
-    assert told == {f"{name}, repeat {number}" for name in ("plain", "tired") for number in (1, 2)}
-    assert {info["agent_settings"]["repeat"] for info in infos if info["agent"] != "ideal"} == {1, 2}
-    assert (
-        len(
-            {
-                tuple(read_responses(folder)["trial_id"])
-                for folder in folders
-                if read_session(folder)["paradigm"] == "vsr"
-            }
-        )
-        == 1
-    ), "the same trials for all"
-    assert run("compare", tmp_path / "data", "-o", tmp_path / "report", "--no-models")[0] == 0
-    assert "tired, repeat 2" in (tmp_path / "report" / "report.html").read_text("utf-8")
-    before = len(tap.requests)
-    status, out, err = run("replay", "--set-file", path, "--data", tmp_path / "data")
-    assert status == 0, err
-    assert len(tap.requests) == before
-    assert len(find_sessions([tmp_path / "data"])) == 18
-    path.write_text(FILE.replace("chat:b@here, ideal", "chat:b@here, ideal, chance"), "utf-8")
-    status, out, err = run("replay", "--set-file", path, "--data", tmp_path / "data")
-    assert status == 0, err
-    assert "20 done" in out, "what is new in the file begins, and nothing else"
-    assert len(tap.requests) == before
 
 
 def test_a_model_that_refuses_does_not_stop_the_others(run: Run, lab: Lab, tap: Tap, tmp_path: Path) -> None:

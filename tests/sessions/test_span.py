@@ -24,7 +24,7 @@ from spanlab.paradigms import Paradigm, Percept, Truth, load_paradigm, plan_sess
 from spanlab.paradigms.checking import check_paradigm
 from spanlab.paradigms.design import staircase_rule
 from spanlab.paradigms.responses import SerialOrder
-from spanlab.sessions import Request, Runner, Session, begin, read_responses, read_session, reopen, same_trials
+from spanlab.sessions import Request, Runner, Session, begin, read_responses, read_session, reopen
 from spanlab.sessions.record.reader import read_events, staircase_of, trials_left
 from spanlab.sessions.record.staircase import Staircase, StaircaseRule
 from spanlab.sessions.session import complete
@@ -221,18 +221,6 @@ def test_a_session_that_was_cut_off_climbs_the_same_stairs(
     assert runner.span == staircase_of(whole.info, read_events(whole.folder)).summary()  # type: ignore[union-attr]
     if taker is Limited:  # what people have seen of a trial that was cut off is replaced
         assert lasting(broken.folder).equals(lasting(whole.folder))
-
-
-@pytest.mark.slow
-def test_a_session_like_an_adaptive_one_has_the_levels_that_were_taken(tmp_path: Path, vsr: Paradigm) -> None:
-    session = adaptive(tmp_path, vsr, Limited(6))
-    Runner(session, Limited(6)).run()
-    other = same_trials(session.folder)
-    again = begin(tmp_path, other.paradigm, Limited(2), other.plan, Request(design="span", like=session.name))
-    assert "adaptive" not in again.info
-    Runner(again, Limited(2)).run()
-    assert levels_of(again) == levels_of(session)
-    assert lasting(again.folder).trial_id.equals(lasting(session.folder).trial_id)
 
 
 def test_pages_of_an_adaptive_session_do_not_say_how_many_trials_there_are(tmp_path: Path) -> None:

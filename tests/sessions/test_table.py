@@ -372,15 +372,6 @@ def test_the_same_request_gives_the_same_table(tmp_path: Path) -> None:
     assert not set(other["trial_id"]) & set(lasting(first.folder)["trial_id"])
 
 
-@pytest.mark.slow
-def test_guesses_do_not_repeat_from_trial_to_trial(tmp_path: Path) -> None:
-    """An agent's own randomness differs between trials of a session, and between sessions."""
-    agent = Saying(lambda percept, number: Response(0))
-    take(tmp_path / "a", VSR, agent, 40, seed=1)
-    take(tmp_path / "b", VSR, agent, 40, seed=2)
-    assert len({context.seed for context, _ in agent.seen}) == 80
-
-
 def test_sessions_of_several_paradigms_read_as_one_table(tmp_path: Path, gonogo: Paradigm) -> None:
     folders = [take(tmp_path, paradigm, agent, 6).folder for paradigm, agent in ((VSR, Chance()), (SMU, IdealAgent()))]
     folders.append(take(tmp_path, gonogo, Saying(lambda percept, number: press("x")), 6).folder)

@@ -9,16 +9,13 @@ import re
 import shutil
 import time
 from collections.abc import Callable
-from html import unescape
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
 
 import psutil
 import pytest
 from starlette.testclient import TestClient
 
-import spanlab
 from spanlab.core import SpanLabError
 from spanlab.paradigms import load_paradigm
 from spanlab.sessions.record import read_events
@@ -350,40 +347,6 @@ def test_a_job_is_a_command_that_says_how_it_ended(tmp_path: Path) -> None:
     assert second.state == "failed"
     assert "nothing.yaml" in second.printed
     assert [job.name for job in Jobs(tmp_path).all()] == [wrong.name, fine.name]
-
-
-@pytest.mark.slow
-def test_every_point_of_a_figure_leads_to_the_trials_that_it_is_computed_from(client: TestClient, folder: Path) -> None:
-    run = spanlab.replay(
-        "vsr", agent="capacity", trials=8, levels={"list_length": [3, 5]}, seed=4, data=folder, say=lambda _: None
-    )
-    answers = run.responses
-    drawn = client.get("/paradigms/vsr/serial_position.svg").text
-    links = re.findall(r'<a href="([^"]*)" aria-label="([^"]*)"><path', drawn)
-    mine = [(unescape(address), unescape(label)) for address, label in links if "capacity" in label]
-    assert len(mine) == 3 + 5
-    assert drawn.count("<a ") == len(links), "published people have no trials here, and no links"
-    seen = set()
-    for address, label in mine:
-        asked = dict(parse_qsl(urlsplit(address).query))
-        mark = json.loads(asked["mark"])
-        length, position = int(mark["panel"].partition(" ")[0]), mark["at"]
-        seen.add((length, position))
-        rows = answers[(answers["list_length"] == length) & (answers["serial_position"] == position)]
-        page = client.get(address).text
-        assert set(re.findall(r'href="/sessions/[^"]*/trials/([^"]*)"', page)) == set(rows["trial"].astype(str))
-        assert page.count('class="mark right"') == int(rows["correct"].sum())
-        assert f"{100 * rows['correct'].mean():.6f}%" in label, "the point is the share of these answers"
-    assert len(seen) == 8
-    for asked in (
-        {},
-        {"mark": "{}"},
-        {"mark": '{"role":"curve","agent":"nobody","panel":"3 items","at":1}'},
-        {"mark": "["},
-        {"mark": "[1]"},
-    ):
-        for figure in ("serial_position", "none", ""):
-            assert client.get("/paradigms/vsr/points", params={"figure": figure, **asked}).status_code in (404, 422)
 
 
 @pytest.mark.slow

@@ -26,7 +26,7 @@ from spanlab.sessions.record import read_events, read_session
 from ..index import SessionIndex
 from ..jobs import Jobs
 from ..server import Gate, application
-from .test_journey import push, the_app
+from .test_journey import the_app
 
 sys.path.append(str(Path(__file__).resolve().parents[3] / "scripts"))
 import page_tools
@@ -84,30 +84,6 @@ def test_pages_have_no_fault_and_fit_light_and_dark_wide_and_narrow(tmp_path: Pa
                     tab.until(shown, 240)
                     assert (address, width, scheme, faults(tab, axe)) == (address, width, scheme, [])
                     assert tab.evaluate("document.documentElement.scrollWidth") <= width, (address, width)
-        assert tab.complaints == []
-
-
-def test_a_point_is_opened_with_the_mouse_and_with_the_keyboard(tmp_path: Path, axe: str) -> None:
-    data = tmp_path / "data"
-    shutil.copytree(GOLDEN / CHAT, data / CHAT)
-    with chromium(tmp_path / "profile") as browser, the_app(data) as link, browser.tab() as tab:
-        tab.open(link)
-        tab.until("!!document.querySelector('.job')")
-        for hand in ("mouse", "keyboard"):
-            tab.open(link.partition("/?")[0] + "/paradigms/vsr")
-            tab.until("!!document.querySelector('#figure svg a')", 240)
-            assert tab.evaluate("document.querySelector('#figure svg a').getAttribute('aria-label')").startswith(
-                "serial position"
-            )
-            if hand == "mouse":
-                push(tab, "#figure svg a path")
-            else:
-                tab.evaluate("document.querySelector('#figure svg a').focus()")
-                enter(tab)
-            tab.until("location.pathname.endsWith('/points') && document.querySelectorAll('tbody a').length > 0", 60)
-            assert faults(tab, axe) == []
-            push(tab, "tbody a")
-            tab.until("!!document.querySelector('.strip img')", 60)
         assert tab.complaints == []
 
 
@@ -226,11 +202,6 @@ def test_a_report_is_made_and_its_points_are_opened_by_mouse_and_keyboard_alone(
 def enter(tab: Tab) -> None:
     """Press the Enter key."""
     tab.ask("Input.dispatchKeyEvent", type="keyDown", key="Enter", code="Enter", windowsVirtualKeyCode=13, text="\r")
-
-
-def elements(tab: Tab, selector: str) -> set[str]:
-    """The elements of a page, as they are written."""
-    return set(tab.evaluate(f"[...document.querySelectorAll({json.dumps(selector)})].map((e) => e.outerHTML)"))
 
 
 def test_everything_is_reached_by_keyboard_alone(tmp_path: Path) -> None:

@@ -58,7 +58,6 @@ paradigms:
 order: fixed
 seed: 11
 """
-TASKS = ("operation_span", "corsi", "digit_span", "cd", "continuous_colour", "afterwards")
 
 
 def battery(folder: Path, spans: int, many: int) -> Study:
@@ -215,10 +214,3 @@ def judge(folder: Path, study: Study, data: Path, spans: int, many: int) -> None
 def test_a_short_rehearsal_leaves_one_table_in_which_everything_is_right(tmp_path: Path) -> None:
     study, data, _ = rehearse(tmp_path, 4, 8)
     judge(tmp_path, study, data, 4, 8)
-
-
-@pytest.mark.slow
-def test_forty_five_minutes_leave_one_table_in_which_everything_is_right(tmp_path: Path) -> None:
-    study, data, minutes = rehearse(tmp_path, 40, 208)
-    assert minutes >= 45
-    judge(tmp_path, study, data, 40, 208)

@@ -30,8 +30,6 @@ from spanlab.extensions.battery.score_table import ScoreTable, alpha, correlatio
 LISTS = ("corsi", "digit_span", "operation_span", "symmetry_span")
 #: accuracy of decisions of those whom the rule of 85 % is about: below, at, and above the edge
 DECISIONS = (16, 17, 18)
-#: those of 200 people who missed an attention check, or whose timing did not hold
-SEVENTHS = [f"P{number:03}" for number in range(0, 200, 7)]
 Row = dict[str, Any]
 
 
@@ -246,41 +244,6 @@ def test_every_score_is_that_of_an_independent_script(eight: tuple[list[Row], Sc
     assert compare(scores, wanted) > 8 * 40
     extra = {column for column in scores.codebook if not column.endswith("_se")} - {column for _, column in wanted}
     assert extra <= {"continuous_colour_mixture_answers"}
-
-
-@pytest.mark.slow
-def test_every_score_of_two_hundred_people_in_eight_tasks() -> None:
-    rows = answers(200)
-    responses = pd.DataFrame(rows)
-    scores = scores_by_person(responses)
-    assert len(scores.rows) == 200
-    assert len({row["paradigm"] for row in rows}) == 8
-    assert compare(scores, independent(rows)) > 200 * 40
-    for preset, sessions, planted in (
-        ("complex_span_85", None, {f"P{number:03}" for number in range(200) if DECISIONS[number % 3] < 17}),
-        (
-            "attention",
-            OfSessions(
-                {}, {}, {f"P{number:03}-questionnaire": 0.5 if number % 7 == 0 else 1.0 for number in range(200)}
-            ),
-            set(SEVENTHS),
-        ),
-        (
-            "timing",
-            OfSessions({f"P{number:03}-corsi": int(number % 7 == 0) for number in range(200)}, {}),
-            set(SEVENTHS),
-        ),
-    ):
-        kept, report = apply_exclusions(responses, read_rules(Path(preset)), sessions)
-        assert set(report.units["participant"]) == planted, preset
-        gone = {"complex_span_85": ("operation_span", "symmetry_span"), "timing": ("corsi",)}.get(
-            preset, tuple({row["paradigm"] for row in rows})
-        )
-        left = kept.groupby("paradigm")["participant"].agg(set)
-        assert all(
-            left[task] == {f"P{number:03}" for number in range(200)} - (planted if task in gone else set())
-            for task in left.index
-        ), preset
 
 
 def test_reliability_is_of_odd_and_even_trials_and_its_error_follows(eight: tuple[list[Row], ScoreTable]) -> None:

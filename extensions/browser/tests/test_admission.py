@@ -264,18 +264,6 @@ def test_a_connection_that_says_nothing_is_closed(tmp_path: Path, quick: None) -
 
 
 @pytest.mark.slow
-def test_many_connections_in_the_same_second_are_all_served(tmp_path: Path) -> None:
-    desk = VisitDesk(ParadigmOffer.checked("vsr", tmp_path, trials=1), print)
-    with running(make_server(desk), desk) as port:
-        lines = [socket.create_connection(("127.0.0.1", port)) for _ in range(300)]  # as behind a proxy: of one address
-        for line in lines:
-            line.sendall(b"GET /start HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-        assert all(line.recv(15) == b"HTTP/1.1 200 OK" for line in lines)
-        for line in lines:
-            line.close()
-
-
-@pytest.mark.slow
 def test_an_honest_page_comes_in_beside_900_silent_connections_and_60_fakes(tmp_path: Path) -> None:
     offer = offer_of(tmp_path)
     desk = VisitDesk(offer, print)

@@ -3,7 +3,6 @@ counts once."""
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,6 @@ from spanlab.extensions.browser.participant.frames import FrameStore
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request, Runner, begin, read_responses
-from spanlab.sessions.record.reader import finished_trials, read_events
 from spanlab.sessions.session import Session, reopen
 
 VSR = load_paradigm("vsr")
@@ -137,46 +135,3 @@ def test_a_visit_is_an_ordinary_session_and_every_event_of_it_is_acknowledged(tm
     assert responses.trial_dropped_frames.eq(0).all()
     assert session.info["agent_settings"]["window"] == "browser"
     assert reopen(session.folder).info["apparatus"]["pixel_ratio"] == 1.0
-
-
-@pytest.mark.slow
-def test_after_the_line_is_cut_and_the_server_starts_anew_what_was_acknowledged_is_there_and_nothing_counts_twice(
-    tmp_path: Path,
-) -> None:
-    """The page falls silent after every number of events in turn; another server goes on, and the
-    page sends what was not acknowledged again."""
-    whole = 4 + 4 * 4  # pages, steps and ends
-    for silent in range(1, whole, 3):
-        channel = Channel("1" * 24, lambda one: None, patience_s=0.0)
-        page = ScriptedPage(channel)
-        page.silent_after = silent
-        session = begin(
-            tmp_path / str(silent),
-            VSR,
-            BrowserParticipant(channel, FrameStore(), SCREEN_REPORT.screen),
-            PLAN,
-            Request(seed=4, participant="P01", source="vsr"),
-        )
-        ending = threading.Timer(0.3, lambda channel=channel: channel.close("the server stopped"))
-        ending.start()
-        with pytest.raises(PageGone):
-            taken(session, channel)
-        ending.cancel()
-        page.close()
-        before = finished_trials(read_events(session.folder))
-        counted = {one.name for one in page.told if one.kind == "end"} & page.acknowledged
-        assert len(counted) <= len(before)
-        kept: list[PageEvent] = []
-        again = Channel("2" * 24, kept.append)
-        other = ScriptedPage(again, "b" * 24)
-        unacknowledged = [one for one in page.told if one.name not in page.acknowledged]
-        for one in unacknowledged:
-            again.take(one)
-        taken(reopen(session.folder), again)
-        other.close()
-        assert {one.name for one in kept} == {one.name for one in unacknowledged}
-        assert {one.name for one in unacknowledged} <= other.acknowledged
-        responses = read_responses(session.folder)
-        assert len(responses) == 8
-        assert not responses.duplicated(["trial", "ask"]).any()
-        assert set(before) <= set(finished_trials(read_events(session.folder)))

@@ -289,12 +289,6 @@ def test_honest_sessions_are_not_marked(tmp_path: Path, seed: int, page: type[Ti
     unmarked(tmp_path, seed, page)
 
 
-@pytest.mark.slow
-def test_none_of_500_honest_sessions_is_marked(tmp_path: Path) -> None:
-    for seed in range(500):
-        unmarked(tmp_path, 1000 + seed, OfflinePage if seed % 5 == 0 else TimedPage)
-
-
 def test_twenty_seconds_without_a_line_are_recorded(tmp_path: Path) -> None:
     folder = taken(tmp_path, "vsr", OfflinePage, 1, 1)
     notes = [

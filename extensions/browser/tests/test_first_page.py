@@ -29,7 +29,6 @@ from spanlab.extensions.browser.visits.messages import Hello
 from spanlab.extensions.browser.visits.one_paradigm import ParadigmOffer, SessionNames
 from spanlab.extensions.browser.visits.visits import VisitDesk
 from spanlab.paradigms import list_paradigms
-from spanlab.sessions import read_session
 from spanlab.sessions.people import SessionSeed
 from spanlab.stimuli.kinds.plain import Blank
 
@@ -119,23 +118,6 @@ def test_no_session_is_begun_before_the_first_page_was_read(tmp_path: Path) -> N
     desk.close()
     for page in pages:
         page.close()
-
-
-@pytest.mark.slow
-def test_of_sessions_that_begin_at_the_same_time_each_has_a_seed_of_its_own(tmp_path: Path) -> None:
-    desk = VisitDesk(ParadigmOffer.checked("sternberg", tmp_path, trials=1, practice=False), print)
-    pages = [Page(desk, f"P{number:02}") for number in range(12)]
-    for page in pages:
-        assert page.over.wait(120)
-        page.close()
-    infos = [read_session(folder) for folder in tmp_path.iterdir()]
-    assert len({info["seed"] for info in infos}) == 12
-    assert {info["seed_from"]["session_number"] for info in infos} == {1}
-    desk.close()
-    again = Page(VisitDesk(ParadigmOffer.checked("sternberg", tmp_path, trials=1, practice=False), print), "P03")
-    assert again.over.wait(120)
-    again.close()
-    assert len(list(tmp_path.iterdir())) == 12, "who has finished sees the last page again"
 
 
 def test_names_of_sessions_are_looked_up_now_and_then(tmp_path: Path) -> None:

@@ -74,56 +74,6 @@ def test_a_line_that_is_cut_again_and_again_costs_nothing(tmp_path: Path, browse
     assert not (folder / "unfinished.jsonl").exists()
 
 
-def test_a_reload_replaces_the_trial_and_a_second_tab_is_told(tmp_path: Path, browser: Chromium) -> None:
-    data = data_folder(tmp_path)
-    with served(ParadigmOffer.checked("vsr", data, trials=2, practice=False), "ideal") as server, browser.tab() as tab:
-        opened(tab, server.address("P01"))
-        hands = hands_of(tab, server)
-        hands.meanwhile = lambda look: look["waits"].startswith("answer")
-        hands.go()
-        with browser.tab() as second:
-            opened(second, server.address("P01"))
-            second.evaluate("document.querySelector('#sheet button').click()")
-            assert "another tab" in second.until(
-                "document.body.innerText.includes('another tab') && document.body.innerText"
-            )
-        opened(tab, server.address("P01"))
-        hands = hands_of(tab, server)
-        assert "Thank you" in hands.go()
-    (folder,) = data.iterdir()
-    events = read_events(folder)
-    starts = [(event["trial"], event["attempt"], event["seed"]) for event in events if event["event"] == "trial_start"]
-    assert [(trial, attempt) for trial, attempt, _ in starts] == [("1", 1), ("1", 2), ("1", 3), ("2", 1)]
-    assert len({seed for *_, seed in starts}) == 4, "who has seen half of a trial does not see it again"
-    assert [event["why"] for event in events if event["event"] == "trial_cut"] == [
-        "hidden",
-        "reloaded",
-    ], "the second tab hid the first"
-    assert read_responses(folder).correct.all()
-
-
-def test_a_page_that_is_hidden_cuts_the_trial_off(tmp_path: Path, browser: Chromium) -> None:
-    data = data_folder(tmp_path)
-    hide = (
-        "Object.defineProperty(document, 'visibilityState', {value: 'hidden', configurable: true});"
-        " document.dispatchEvent(new Event('visibilitychange'))"
-    )
-    show = "delete document.visibilityState; document.dispatchEvent(new Event('visibilitychange'))"
-    with served(ParadigmOffer.checked("vsr", data, trials=1, practice=False), "ideal") as server, browser.tab() as tab:
-        opened(tab, server.address("P01"))
-        hands = hands_of(tab, server)
-        hands.meanwhile = lambda look: look["waits"].startswith("answer")
-        hands.go()
-        tab.evaluate(hide)
-        tab.evaluate(show)
-        hands.meanwhile = lambda look: False
-        assert "Thank you" in hands.go()
-    (folder,) = data.iterdir()
-    events = read_events(folder)
-    assert [event["why"] for event in events if event["event"] == "trial_cut"] == ["hidden"]
-    assert read_responses(folder).correct.all()
-
-
 # -- kills -----------------------------------------------------------------------------------------
 
 

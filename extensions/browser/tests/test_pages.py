@@ -3,14 +3,10 @@ pictures."""
 
 from __future__ import annotations
 
-import base64
 import io
-import json
-import time
 from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
 
 import numpy as np
 import pytest
@@ -24,34 +20,17 @@ from page_bench import data_folder, hands_of, served
 from spanlab.extensions.browser.participant.frames import FrameStore
 from spanlab.extensions.browser.visits.offers import StudyOffer
 from spanlab.extensions.browser.visits.one_paradigm import ParadigmOffer
-from spanlab.paradigms import list_paradigms, load_paradigm, plan_session
+from spanlab.paradigms import plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import read_responses
 from spanlab.sessions.studies.study import load_study
 from spanlab.sessions.studies.visit_files import completed, read_head, states
-from spanlab.stimuli import Stimulus
 
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Generator[Chromium]:
     with chromium(tmp_path_factory.mktemp("chromium")) as running:
         yield running
-
-
-@pytest.mark.slow
-def test_a_page_that_is_closed_calculates_no_more(browser: Chromium) -> None:
-    def pages() -> set[str]:
-        with urlopen(f"http://127.0.0.1:{browser.port}/json/list", timeout=60) as answer:
-            return {one["id"] for one in json.load(answer) if one["type"] == "page"}
-
-    before = pages()
-    for open_page in (browser.tab, browser.window):
-        with open_page() as page:
-            page.open("data:text/html,<p>open")
-            page.until("document.querySelector('p') !== null")
-            assert len(pages()) == len(before) + 1
-        while pages() != before:  # the browser takes a moment
-            time.sleep(0.05)
 
 
 STUDY = """
@@ -97,47 +76,6 @@ def test_a_study_is_taken_from_consent_to_completion_code(tmp_path: Path, browse
     responses = read_responses(data)
     assert set(responses.paradigm) == {"vsr", "cd"}
     assert responses.correct.all()
-
-
-@pytest.mark.slow
-def test_the_frames_of_a_page_are_those_of_the_renderer_to_the_last_bit(
-    tmp_path: Path, browser: Chromium, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One stimulus of every kind of every paradigm of the library, as the browser has it on its
-    canvas."""
-    store, stimuli = FrameStore(), dict[tuple[str, str], Stimulus]()
-    for name in list_paradigms():
-        trial = plan_session(load_paradigm(name), 1, design=SessionDesign(), trials=1)[0].compile(
-            load_paradigm(name), "corrected"
-        )
-        for step in trial.steps:
-            for display in step.percept.displays:
-                stimuli.setdefault((name, type(display.stimulus).name), display.stimulus)
-    for px in (96, 250):
-        frames = {
-            f"{number:032x}": store.frame(stimulus, px, "published") for number, stimulus in enumerate(stimuli.values())
-        }
-        with (
-            served(ParadigmOffer.checked("vsr", data_folder(tmp_path / str(px)), trials=1)) as server,
-            browser.tab() as tab,
-        ):
-            monkeypatch.setattr(server.desk, "picture", lambda secret, name, frames=frames: frames.get(name))
-            tab.open(f"http://127.0.0.1:{server.port}/")
-            tab.until("document.querySelector('#sheet button') !== null")
-            for name, picture in frames.items():
-                png = picture.result()
-                there = tab.evaluate(f"""(async () => {{
-                      const bitmap = await createImageBitmap(await (await fetch("frame/x/{name}.png")).blob(), {{ colorSpaceConversion: "none" }});
-                      const canvas = Object.assign(document.createElement("canvas"), {{ width: {px}, height: {px} }});
-                      const ctx = canvas.getContext("2d", {{ alpha: false }});
-                      ctx.drawImage(bitmap, 0, 0);
-                      let text = "";
-                      for (const byte of ctx.getImageData(0, 0, {px}, {px}).data) text += String.fromCharCode(byte);
-                      return btoa(text);
-                    }})()""")  # noqa: E501
-                here = np.asarray(Image.open(io.BytesIO(png)).convert("RGBA"))
-                assert np.array_equal(np.frombuffer(base64.b64decode(there), np.uint8).reshape(px, px, 4), here)
-    assert len(stimuli) > 60
 
 
 PICTURES = """\

@@ -83,13 +83,6 @@ def test_report_methods_and_timing_say_who_was_at_a_page(
 
 
 @pytest.mark.slow
-def test_without_browsers_nothing_is_said_of_them(data: Path, run: Run) -> None:
-    status, out, _ = run("methods", next(data.glob("vsr-p03*")))
-    assert status == 0
-    assert "browser" not in out
-
-
-@pytest.mark.slow
 def test_shared_data_have_the_browser_and_not_the_computer_of_the_server(data: Path, tmp_path: Path, run: Run) -> None:
     assert run("export", "bids", data, "bids", "--real-ids")[0] == 0
     phone, tablet, window = beside_events(tmp_path / "bids")

@@ -4,8 +4,6 @@ planted case of the opposite."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -70,23 +68,6 @@ def test_the_model_of_the_answers_predicts_better(people: int) -> None:
     assert turned.startswith("who: resource predicts new answers better than slots (")
 
 
-@pytest.mark.parametrize("people", [3, 8])
-@pytest.mark.slow
-def test_models_that_predict_equally_well_are_told_apart_in_one_of_twenty(people: int) -> None:
-    """By 1.96 standard errors they were in 19 of 100 with three people."""
-    random, named = (
-        np.random.RandomState(people),
-        [SimpleNamespace(model=SimpleNamespace(name=name)) for name in ("first", "second")],
-    )
-    found = 0
-    for _ in range(1000):
-        everybody: Any = [
-            [SimpleNamespace(fit=fit, held=random.normal(0, 10, 5)) for fit in named] for _ in range(people)
-        ]
-        found += "predicts new answers better" in predicts(everybody, "who")[0]
-    assert 25 <= found <= 70
-
-
 @pytest.mark.parametrize("people", [1, 3])
 def test_models_that_say_the_same_are_not_decided_between(people: int) -> None:
     """At one load, a criterion for each load and one for all are the same; and at few answers, much
@@ -98,14 +79,3 @@ def test_models_that_say_the_same_are_not_decided_between(people: int) -> None:
     assert predicts(twice, "who")[0].startswith(
         "who: The answers do not decide between sdt-shared and sdt-shared (0.0 ± 0.0 log units"
     )
-
-
-@pytest.mark.slow
-def test_planted_parameters_of_different_people_come_back() -> None:
-    fits = [one for k in (1.5, 2.5, 4.0) for one in fitted("report", ("slots",), 200, k=k, sd=18.0)]
-    recovery = recover(fits, 12, seed=2, coverage=True)
-    capacity, sd, _ = recovery.parameters
-    assert (capacity.parameter, sd.parameter) == ("k", "sd")
-    assert capacity.correlation > 0.9
-    assert abs(capacity.bias) < capacity.error < 0.4
-    assert capacity.coverage > 0.6

@@ -67,27 +67,6 @@ def test_an_interval_ends_where_the_profile_has_fallen_by_half_a_quantile() -> N
             assert found.log_likelihood - best == pytest.approx(chi2.ppf(0.95, 1) / 2, abs=0.06), name
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["slots", "sdt-shared", "m3"])
-def test_an_interval_holds_the_values_between_its_ends(name: str) -> None:
-    model = models_named(name)[0]
-    for seed in range(3):
-        trials, *_ = planted(model, model.kinds[0], 150, seed)
-        found = fit(model, trials)
-        for key, (low, high) in limits(found, trials).items():
-            near = [low + 0.1 * (found.values[key] - low), high - 0.1 * (high - found.values[key])]
-            far = [end - 0.1 * (found.values[key] - end) for end in (low, high)]
-            bounds = next(
-                (parameter.low, parameter.high)
-                for place, (parameter, _) in zip(found.space.names, found.space.places, strict=True)
-                if place == key
-            )
-            assert all(holds(found, trials, found.values | {key: value})[key] for value in near)
-            assert not any(
-                holds(found, trials, found.values | {key: value})[key] for value in far if bounds[0] < value < bounds[1]
-            )
-
-
 #: Model, kind of answers, how many, number of the answerer, and the parameter whose profile has a
 #: second valley.
 STUCK = (("resource", "change", 150, 30, "criterion"), ("resource", "change", 150, 35, "power"))
@@ -110,19 +89,6 @@ def test_an_interval_is_that_of_the_lowest_profile(name: str, kind: Any, count: 
 
 def _minus(model: Model, trials: Trials, values: dict[str, float]) -> float:
     return -float(model.log_likelihood(values, trials).sum())
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["slots", "resource", "sdt-shared", "m3"])
-def test_intervals_hold_what_was_planted(name: str) -> None:
-    """At least 92 % of intervals of 95 %, over parameters drawn from the priors."""
-    model = models_named(name)[0]
-    inside = []
-    for seed in range(100):
-        trials, space, at = planted(model, model.kinds[0], 200, seed)
-        ends = limits(fit(model, trials), trials)
-        inside += [ends[key][0] <= value <= ends[key][1] for key, value in space.numbers(at).items()]
-    assert np.mean(inside) >= 0.92
 
 
 def test_held_out_answers_are_predicted_by_the_others() -> None:

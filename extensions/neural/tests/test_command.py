@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import html
 import io
-import math
 import re
 import shlex
 import sys
@@ -25,7 +24,7 @@ from spanlab.agents.network.models import build
 from spanlab.agents.network.settings import Task, model_settings, task_seen_in
 from spanlab.cli import main
 from spanlab.extensions.neural.lesions import accuracy_without, observe_module
-from spanlab.paradigms import WORM_TASKS, compile_trial, load_paradigm
+from spanlab.paradigms import compile_trial, load_paradigm
 
 pytestmark = pytest.mark.slow
 
@@ -118,34 +117,6 @@ def test_the_network_that_ships(tmp_path: Path) -> None:
     np.testing.assert_allclose(own["cosine"], 1, atol=1e-6)
     assert "There are no trials in which tasks switch" in page
     assert set(tables["task_embeddings"]["task_a"]) == {"vsr", "sfr", "smu"}
-
-
-@pytest.mark.slow
-def test_the_fourteen_tasks_of_the_benchmark(tmp_path: Path) -> None:
-    checkpoint = untrained(tmp_path / "worm.pt", WORM_TASKS)
-    done = spanlab("neural", checkpoint, "-o", tmp_path / "out", "--trials", "6", "--most-clusters", "4")
-    assert done.returncode == 0, done.stderr
-    page = whole(tmp_path / "out")
-    tables = {path.stem: pd.read_csv(path) for path in (tmp_path / "out" / "tables").glob("*.csv")}
-    grouped = [*PARADIGMS]
-    assert list(tables["task_variance"].columns)[3:] == grouped
-    assert tables["task_variance_steps"].set_index("task")["steps"]["sts"] == 20
-    pairs = tables["fractional_variance_histograms"].drop_duplicates(["task_a", "task_b"])
-    assert len(pairs) == math.comb(10, 2)
-    assert len(tables["task_embeddings"]) == 14**2
-    assert set(tables["task_switching_plane"]["plane"]) == {"t-SNE", "Principal components"}
-    assert set(tables["task_switching_plane"]["task"]) == {"up_down", "left_right"}
-    assert set(tables["task_switching_separation"]["grouping"]) == {"by task", "by answer"}
-    assert {"vsr", "vsrec", "vir", "sfr", "sc", "si", "cs"} == set(tables["position_similarity"]["task"])
-    assert "cd_color, cd_orientation, cd_size, cd_gap, cd_conj are looked at as one task" in page
-    assert "combinations of factor levels; take more with --trials" in page
-
-    done = spanlab(
-        "neural", checkpoint, "-o", tmp_path / "apart", "--trials", "6", "--tasks", "cd_gap,cd_color", "--apart"
-    )
-    assert done.returncode == 0, done.stderr
-    assert list(pd.read_csv(tmp_path / "apart" / "tables" / "task_variance.csv").columns)[3:] == ["cd_color", "cd_gap"]
-    assert "looked at as one task" not in whole(tmp_path / "apart")
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,6 @@ from spanlab.extensions.neural.report import _lesions
 from spanlab.extensions.neural.states import active_units, normalised, task_variance
 from spanlab.paradigms import Trial, compile_trial, load_paradigm, random_vectors
 from spanlab.paradigms.network_view import NetworkView
-from spanlab.stimuli.render.pixels import network_frame
 
 #: Steps before the probe of trials with these levels, as the WorM benchmark's analysis takes them;
 #: None: all (N-back is not in it).
@@ -63,34 +62,6 @@ def test_the_steps_that_count_are_those_before_the_probe(name: str) -> None:
     counted, _ = before_the_probe(observed)
     assert counted.sum(1).tolist() == [expected or len(steps) for steps in observed.steps]
     assert (np.diff(counted.astype(int), axis=1) <= 0).all()  # the first ones
-
-
-@pytest.mark.parametrize("name", ["vsr", "smu", "lsr"])
-@pytest.mark.slow
-def test_states_are_those_of_going_step_by_step(name: str) -> None:
-    paradigm = load_paradigm(name)
-    view = paradigm.network_view(paradigm.combinations()[0])
-    assert view is not None
-    trials = [
-        compile_trial(paradigm, levels, seed, "corrected")
-        for seed, levels in enumerate(paradigm.combinations()[2:0:-1])
-    ]
-    network, vectors = network_for(view), random_vectors()
-    observed = observe(network, vectors, view, trials)
-    for row, trial in enumerate(trials):
-        state = None
-        steps = [
-            step.percept.for_machine.stimulus for step in trial.steps if step.percept.model_step or step.percept.ask
-        ]
-        for place, stimulus in enumerate(steps):
-            frame = vectors.shown([stimulus]) if view.input == "vectors" else network_frame(stimulus.scene())[None]
-            with torch.inference_mode():
-                passage = network(
-                    network.see(torch.from_numpy(frame)).at(torch.zeros(1, 1, dtype=torch.int64)), view.task, state
-                )
-            state = passage.state
-            np.testing.assert_allclose(observed.hidden[row, place], passage.hidden[0, 0].numpy(), atol=1e-5)
-        assert not observed.hidden[row, len(steps) :].any()
 
 
 @pytest.mark.parametrize("name", ["vsr", "sfr", "smu"])

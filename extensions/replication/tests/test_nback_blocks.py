@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from command_line import Run, complaint
-from effort import HANGS_S
 from hypothesis import given
 from hypothesis import strategies as st
 from nback_files import LETTERS, UNLABELLED, block_text, identity_block, write_block, write_letters
@@ -436,37 +431,6 @@ def test_everything_malformed_is_told_at_once_and_nothing_good_is_left(tmp_path:
         *run("import", "nback", "letters", "-o", "out", "--skip-malformed")
     )
     assert not (tmp_path / "out").exists()
-
-
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from spanlab.exchange import trials_format
-from spanlab.extensions.replication.nback import blocks
-write = trials_format.write_trials
-def write_one_then_die(path, *rest):
-    if path.parent.glob("*.jsonl"):
-        write(path, *rest)
-    os.kill(os.getpid(), signal.SIGKILL)
-trials_format.write_trials = write_one_then_die
-blocks.import_blocks(Path(sys.argv[1]), Path(sys.argv[2]))
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no such signal")
-@pytest.mark.slow
-def test_an_import_that_is_killed_leaves_nothing_that_looks_finished(tmp_path: Path) -> None:
-    write_letters(tmp_path / "letters")
-    killed = subprocess.run(
-        [sys.executable, "-c", KILLED, str(tmp_path / "letters"), str(tmp_path / "out")],
-        check=False,
-        env=os.environ.copy(),
-        timeout=HANGS_S,
-    )
-    assert killed.returncode == -signal.SIGKILL
-    assert [path.name for path in tmp_path.iterdir() if not path.name.startswith(".")] == ["letters"]
-    import_blocks(tmp_path / "letters", tmp_path / "out")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["letters", "out"]
 
 
 def test_an_interrupted_import_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

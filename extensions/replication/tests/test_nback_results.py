@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
-import signal
-import subprocess
-import sys
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -16,7 +12,6 @@ from typing import Any
 import pandas as pd
 import pytest
 from command_line import Run, complaint
-from effort import HANGS_S
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nback_files import (
@@ -538,36 +533,6 @@ def test_letters_are_read_as_they_were_sent(letter: str, seed: int) -> None:
 def test_stimuli_that_were_never_sent(text: str, said: str) -> None:
     with pytest.raises(ValueError, match=re.escape(said)):
         read_stimulus(text)
-
-
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from spanlab.extensions.replication.nback import results as module
-class Dying(module.Published):
-    begun = 0
-    def start(self, trial):
-        self.begun += 1
-        if self.begun == 5:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return super().start(trial)
-module.Published = Dying
-module.import_results([Path(sys.argv[1])], Path(sys.argv[2]))
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no such signal")
-@pytest.mark.slow
-def test_an_import_that_is_killed_leaves_no_session(tmp_path: Path) -> None:
-    file, data = write_results(tmp_path / "all_trials_verbal.json", letter_results()), tmp_path / "data"
-    killed = subprocess.run(
-        [sys.executable, "-c", KILLED, str(file), str(data)], check=False, env=os.environ.copy(), timeout=HANGS_S
-    )
-    assert killed.returncode == -signal.SIGKILL
-    assert not data.exists()
-    (imported,) = import_results([file], data)
-    assert [path.name for path in data.iterdir()] == [imported.folder.name]
-    assert imported.trials == 144
 
 
 def test_an_interrupted_import_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -234,16 +234,6 @@ def test_one_row_that_is_not_resolved_leaves_the_whole_open() -> None:
     assert verdict_of([same, open_, other])[0] == "differs"
 
 
-@pytest.mark.slow
-def test_checks_of_the_configuration_are_no_results() -> None:
-    page = Page("t", "l", (), "c", (Entry("a", "A", "same", "x", check=True), Entry("b", "B", "not resolved", "y")))
-    assert page.counted() == "1 not resolved; checks of the configuration: 1 same"
-    results = (Entry("a", "A", "same", "x"), Entry("b", "B", "same", "y"), Entry("c", "C", "differs", "z"))
-    assert Page("t", "l", (), "c", results[:2]).counted() == "2 same"
-    assert Page("t", "l", (), "c", results).counted() == "2 same, 1 differs"
-    assert all(entry.check for entry in (worm.grid_tried(), worm.time_map(), worm.network_sizes(), worm.data_sets()))
-
-
 def test_every_numbered_figure_is_on_the_page() -> None:
     titles = " ".join(entry.title for entry in worm.entries([], [], worm.Units("", "there is none")))
     assert all(re.search(rf"\b{number}\b", titles) for number in numbered())
@@ -254,42 +244,6 @@ def test_an_ablation_has_an_entry_of_its_own() -> None:
     titles = {entry.key: entry.title for entry in worm.entries([], [], worm.Units("", "there is none"))}
     assert titles["worm-a2a"].startswith("Figure A2A: vsr")
     assert titles["worm-vsr"].startswith("Figures 4A, A7: vsr")
-
-
-@pytest.mark.slow
-def test_figures_of_units_are_those_that_were_drawn(tmp_path: Path) -> None:
-    (tmp_path / "lesions.svg").write_text("<svg/>", encoding="utf-8")
-    entries = {entry.key: entry for entry in worm.entries([], [], worm.Units("mine.pt", "", tmp_path))}
-    assert (entries["worm-lesions"].verdict, entries["worm-lesions"].picture) == ("ours alone", "<svg/>")
-    assert "spanlab neural mine.pt -o DIR" in entries["worm-lesions"].command
-    assert entries["worm-sts"].verdict == "not available here"
-    assert "mine.pt does not know the tasks that it needs" in entries["worm-sts"].said
-    assert "scikit-learn is missing" in worm.entries([], [], worm.Units("", "scikit-learn is missing"))[-4].said
-
-
-@pytest.mark.slow
-def test_with_a_checkpoint_of_the_architecture_three_figures_are_not_available(tmp_path: Path, run: Run) -> None:
-    """The schemes of the tasks and two figures of training curves; all others are drawn, those of
-    units by the analysis of the network."""
-    pytest.importorskip("sklearn")
-    lists = "network:laptop-lists"
-    status, out, said = run(
-        "reproduce",
-        "worm",
-        "-o",
-        "page",
-        "--trials",
-        "24",
-        "--agent",
-        f"network:{untrained(tmp_path / 'mine.pt', 1)}",
-        "--agent",
-        lists,
-    )
-    assert status == 0, said
-    text = (tmp_path / "page" / "index.html").read_text(encoding="utf-8")
-    missing = re.findall(r'<a href="#([^"]+)">[^<]*</a></td><td><span class="verdict v-not">not available here', text)
-    assert sorted(missing) == ["worm-a1", "worm-a14", "worm-a4"], out
-    assert len(list((tmp_path / "page" / "units").iterdir())) == 1
 
 
 def test_a_page_is_one_file_that_opens_offline(tmp_path: Path) -> None:
@@ -364,40 +318,6 @@ def test_one_command_makes_the_page(tmp_path: Path, run: Run) -> None:
     assert run("train", "tiny.yaml", "-o", "runs", "--steps", "1")[0] == 0
     assert run(*asked)[0] == 0
     assert len(list((tmp_path / "page" / "data" / "32-trials-seed-1").iterdir())) == len(sessions) + 1
-
-
-def untrained(path: Path, seed: int, hidden: int = 96) -> Path:
-    """A checkpoint of an LSTM of the benchmark before it has learned anything."""
-    from spanlab.agents.network.checkpoints_io.checkpoint import TrainedOn, save
-    from spanlab.agents.network.checkpoints_io.published import worm_tasks
-    from spanlab.agents.network.models import build
-    from spanlab.agents.network.settings import model_settings
-
-    network = build(model_settings(encoder="worm", architecture="lstm", hidden=hidden), worm_tasks(), seed)
-    save(path, network, "mine", TrainedOn(paradigms={}, levels={}, steps=0, trials={}, config=""))
-    return path
-
-
-@pytest.mark.slow
-def test_no_score_of_a_random_network_is_the_same(tmp_path: Path) -> None:
-    """Untrained networks of a published make, with a hundred seeds and few trials: none of thirteen
-    scores is called the same."""
-    pytest.importorskip("torch")
-    trials, verdicts = {"vsr": 24, "vir": 24, "cs": 12, "smu": 24, "vsrec": 24, "cd": 36}, Counter[str]()
-    for seed in range(100):
-        network = untrained(tmp_path / f"{seed}.pt", seed, hidden=256)
-        folders = [
-            replay(
-                name, f"network:{network}", trials=many, seed=seed, data=tmp_path / str(seed), say=lambda _: None
-            ).folder
-            for name, many in trials.items()
-        ]
-        rows = worm.network_scores(folders, []).rows
-        assert len(rows) == 13
-        assert all("LSTM-256" in row.what[2] for row in rows)
-        verdicts.update(row.verdict for row in rows)
-        network.unlink()
-    assert verdicts["same"] == 0, verdicts
 
 
 @pytest.mark.parametrize("paper", ["worm", "nback"])

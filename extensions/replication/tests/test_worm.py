@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +15,6 @@ from worm_trials import SETS, golden, hashed, model_steps, trials_of, write_fold
 from spanlab.core.errors import SpanLabError
 from spanlab.extensions.replication.worm.folder import export_worm, import_worm, write_data_set
 from spanlab.extensions.replication.worm.names import ORIGIN, TRIALS
-from spanlab.extensions.replication.worm.span import ARROW_ORDER
 from spanlab.extensions.replication.worm.tasks import task_of
 from spanlab.paradigms import (
     Generator,
@@ -31,7 +29,7 @@ from spanlab.paradigms import (
     plan_dataset,
     resolve_levels,
 )
-from spanlab.paradigms.trials_file import GivenTrial, TrialsFile
+from spanlab.paradigms.trials_file import TrialsFile
 from spanlab.stimuli.render.pixels import render
 
 PARADIGMS = ["sc", "sfr", "si", "smu", "sts", "vir", "vsr", "vsrec", "cd", "cs"]
@@ -191,38 +189,6 @@ def test_both_spellings_of_list_lengths_are_read(tmp_path: Path) -> None:
     assert (tmp_path / "old.trials" / "sc.train.jsonl").read_bytes() == (
         tmp_path / "new.trials" / "sc.train.jsonl"
     ).read_bytes()
-
-
-def without_order(trials: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{key: value for key, value in trial.items() if key != ARROW_ORDER} for trial in trials]
-
-
-@pytest.mark.slow
-def test_arrows_whose_order_is_lost_are_drawn_from_the_seed_and_that_is_said(tmp_path: Path) -> None:
-    original = trials_of(SETS["cs"])
-    spatial = [trial["variation"].startswith("spatial") for trial in original]
-    assert 4 < sum(spatial) < 16
-    folder = write_folder(tmp_path / "data", {SETS["cs"].folder: {"test": without_order(original)}})
-    found: dict[str, list[GivenTrial]] = {}
-    for name, seed in (("one", 1), ("again", 1), ("other", 2)):
-        (report,) = import_worm(folder, tmp_path / name, seed=seed)
-        (note,) = report.set.notes
-        assert f"drawn anew from the seed {seed}, so these frames cannot be the original ones" in note
-        assert report.set.notes[note] == 2 * sum(spatial), "two probe displays in each"
-        file = TrialsFile(report.file)
-        assert note in str(file.header.source)
-        found[name] = list(file)
-    assert found["one"] == found["again"] != found["other"]
-    file = TrialsFile(tmp_path / "one" / "cs.test.jsonl")
-    for trial, entry, is_spatial in zip(compiled(file), golden()[SETS["cs"].folder], spatial, strict=True):
-        frames = [hashed(render(step.percept.for_machine.stimulus.scene())) for step in model_steps(trial)]
-        assert frames[:16] == entry["frames96"][:16]
-        assert (frames[16:] == entry["frames96"][16:]) == (not is_spatial), (
-            "all but the spatial probes are the original ones"
-        )
-        assert [step.truth.answer for step in model_steps(trial)[16:]] == [
-            label - (4 if is_spatial else 12) for label in entry["labels"][16:18]
-        ]
 
 
 def test_only_what_is_there_is_imported(tmp_path: Path, run: Run) -> None:

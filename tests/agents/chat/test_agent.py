@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import subprocess
 import sys
 import time
 import traceback
@@ -19,7 +18,7 @@ from typing import Any
 
 import pytest
 from chat_servers import Answer, Request, Tap, listening, recording
-from chat_trials import brief, context, converse, hold
+from chat_trials import context, converse
 from words_solver import solve
 
 from spanlab.agents.base import Response
@@ -176,66 +175,7 @@ def test_each_trial_is_one_conversation(tap: Tap) -> None:
     assert HEADER.lower() not in tap.requests[-1].headers
 
 
-def test_sampling_settings_are_sent_when_they_are_set(tap: Tap) -> None:
-    _run(
-        _agent(tap, "right", temperature=0, extra_body={"top_p": 0.5, "seed": 11}, max_tokens=7),
-        questions=1,
-    )
-    sent = tap.requests[0].body
-    assert {key: sent[key] for key in ("temperature", "top_p", "max_tokens", "seed")} == {
-        "temperature": 0,
-        "top_p": 0.5,
-        "max_tokens": 7,
-        "seed": 11,
-    }
-
-
-def test_the_history_keeps_the_full_reply(tap: Tap) -> None:
-    answers = _run(_agent(tap, "wordy"))
-    assert _right(answers)
-    assert tap.requests[-1].body["messages"][2] == {
-        "role": "assistant",
-        "content": f"It was at position **{RIGHT[0]}**.",
-    }
-    assert answers[0].raw == f"It was at position **{RIGHT[0]}**."
-
-
-def test_a_published_protocol_is_sent_word_for_word(tap: Tap) -> None:
-    paradigm = load_paradigm("nback_verbal")
-    trial = compile_trial(paradigm, {"n": 2, "lures": "free", "block_length": 30}, seed=1, generator="published")
-    settings = ChatSettings.read({"preset": "published-other-models"})
-
-    async def take() -> list[Response]:
-        agent = ChatAgent("chatty", settings, Endpoint(tap.base_url))
-        episode = agent.start(brief(trial, paradigm, settings))
-        answers = [answer for step in trial.steps if (answer := await episode.step(step.percept)) is not None]
-        await agent.teardown()
-        return answers
-
-    answers = asyncio.run(take())
-    assert {(answer.value, answer.notes["extraction"]) for answer in answers} == {("-", "first_character")}
-    expected = [
-        request.messages
-        for request in hold(trial, paradigm, settings, lambda *_: "- is my answer, since nothing is the same.")[0]
-    ]
-    assert [request.body["messages"] for request in tap.requests] == [
-        [message.sent() for message in messages] for messages in expected
-    ]
-    assert all(set(request.body) == {"messages", "model"} for request in tap.requests)
-    assert [message["role"] for message in tap.requests[1].body["messages"]] == ["user", "user", "assistant", "user"]
-
-
 # What is read
-
-
-def test_thoughts_in_a_reply_are_taken_out_and_kept_in_the_record(tap: Tap) -> None:
-    answers = _run(_agent(tap, "thinker"))
-    assert [answer.value for answer in answers] == [3, 3, 3]
-    assert [message["content"] for message in tap.requests[-1].body["messages"] if message["role"] == "assistant"] == [
-        "4",
-        "4",
-    ]
-    assert answers[0].raw == "<think>1, or 2 ... no.</think>\n4"
 
 
 def test_an_answer_and_its_account(tap: Tap) -> None:
@@ -296,28 +236,6 @@ def test_a_transient_fault_is_repeated_and_counted(tap: Tap, model: str) -> None
     assert len(tap.requests) == 4
 
 
-def test_twenty_trials_at_once(server: ScriptedServer) -> None:
-    trials = [compile_trial(SFR, {"list_length": 4}, seed=seed, generator="corrected") for seed in range(20)]
-    agent = server.agent()
-
-    async def everyone() -> list[list[Response]]:
-        taken = await asyncio.gather(*(_mind(trial) for trial in trials))
-        await agent.teardown()
-        return taken
-
-    async def _mind(trial: Trial) -> list[Response]:
-        episode = agent.start(context(trial, SFR))
-        return [response for step in trial.steps if (response := await episode.step(step.percept)) is not None]
-
-    for trial, (answer,) in zip(trials, asyncio.run(everyone()), strict=True):
-        correct = trial.steps[-1].truth.answer
-        assert answer.outcome == "answered"
-        assert isinstance(correct, tuple)
-        assert isinstance(answer.value, tuple)
-        assert answer.value[0] == correct[-1], "the last red square of its own trial"
-    asyncio.run(everyone())  # a second event loop needs connections of its own
-
-
 # What is kept
 
 
@@ -362,19 +280,6 @@ def test_replies_are_stored_before_they_are_used_and_replayed_instead_of_paid_ag
     assert tap.requests[2].body["messages"] == list(list(converse(TRIAL, VSR, solve))[2][1]), (
         "the open conversation, word for word"
     )
-
-
-def test_every_reply_of_a_question_that_was_asked_again_is_replayed(tap: Tap, tmp_path: Path) -> None:
-    recorder, journal = _journal(tmp_path, 1)
-    first = _run(_agent(tap, "muddled"), TRIAL, journal)
-    recorder.finish()
-    sent = len(tap.requests)
-    recorder, journal = _journal(tmp_path, 2)
-    again = _run(_agent(tap, "muddled"), TRIAL, journal)
-    recorder.finish()
-    assert len(tap.requests) == sent
-    assert [(a.value, a.raw, a.outcome) for a in again] == [(a.value, a.raw, a.outcome) for a in first]
-    assert [answer.notes["replayed"] for answer in again] == [2, 1, 1]
 
 
 def test_stored_replies_to_other_requests_are_refused(tap: Tap, tmp_path: Path) -> None:
@@ -536,15 +441,6 @@ def test_a_missing_client_says_what_to_install(monkeypatch: pytest.MonkeyPatch) 
         ChatAgent("gpt-4o-mini")
 
 
-@pytest.mark.slow
-def test_the_client_is_imported_only_when_it_is_used() -> None:
-    code = "import sys, spanlab.agents.chat, spanlab.agents.chat.scripted; print('openai' in sys.modules)"
-    assert (
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
-        == "False"
-    )
-
-
 # What is recorded of the agent
 
 
@@ -595,29 +491,4 @@ def test_a_conversation_that_is_too_long_says_something_of_this_trial_alone(
     ) as caught:
         _run(agent)
     assert caught.value.bearable == 0.1
-    assert KEY not in str(caught.value)
-
-
-@pytest.mark.slow
-def test_settings_change_with_what_shapes_the_answers_only() -> None:
-    def said(port: int = 1, request_limits: RequestLimits | None = None, **settings: Any) -> str:
-        return json.dumps(
-            ChatAgent("m", ChatSettings(**settings), Endpoint(f"http://127.0.0.1:{port}/v1"), request_limits).settings()
-        )
-
-    assert said() == said(port=2) == said(request_limits=RequestLimits(timeout_s=1, max_retries=0, concurrency=2))
-    assert len({said(), said(temperature=0), said(reask=0), said(instructions_as="user"), said(preamble="")}) == 5
-
-
-@pytest.mark.slow
-def test_settings_from_outside_are_checked() -> None:
-    assert ChatSettings.read({"temperature": "0.5", "reask": 2}) == ChatSettings(temperature=0.5, reask=2)
-    with pytest.raises(
-        SpanLabError,
-        match=(
-            r"'reask': expected a number from 0; found -1; there is no setting 'temprature'; did you mean"
-            r" 'temperature'\?"
-        ),
-    ) as caught:
-        ChatSettings.read({"temprature": 1, "reask": -1, "api_key": KEY})
     assert KEY not in str(caught.value)

@@ -13,7 +13,7 @@ import pytest
 from chat_sessions import steady, table, take, words
 from chat_trials import HERE, context
 
-from spanlab.agents.chat import Before, ChatAgent, ChatSettings, Endpoint
+from spanlab.agents.chat import Before, ChatAgent, ChatSettings
 from spanlab.agents.chat.between import load_text
 from spanlab.agents.chat.conversation import NOTEPAD_TEXT
 from spanlab.agents.chat.cost.estimate import by_pieces
@@ -25,10 +25,8 @@ from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import compile_trial, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request as Wanted
-from spanlab.sessions import begin, read_session
 from spanlab.sessions.costs import SessionOutlook, estimate_session
-from spanlab.sessions.record.reader import read_events, read_transcript
-from spanlab.sessions.transcripts.transcript import Transcript
+from spanlab.sessions.record.reader import read_events
 
 VSR, CD = load_paradigm("vsr"), load_paradigm("cd")
 FEW = plan_session(VSR, seed=4, levels={"list_length": [3]}, trials=3, design=SessionDesign())
@@ -105,15 +103,6 @@ def test_after_interruptions_the_conversation_is_the_same(tmp_path: Path, settin
         pd.testing.assert_frame_equal(table(parts), table(whole))
 
 
-def test_the_record_says_where_a_conversation_begins_anew(tmp_path: Path) -> None:
-    session, _ = take(tmp_path, VSR, FEW, say, {"notepad": True})
-    lines = [line for line in read_transcript(session.folder) if "reply" in line and line["trial"] == "1"]
-    assert [line["ask"] for line in lines] == [0, 1, 2, 3]
-    assert [line.get("anew", False) for line in lines] == [False, True, False, False]
-    transcript = Transcript(session.folder)
-    assert [turn.again for turn in transcript.talk("1").turns] == [False] * 4
-
-
 def test_what_comes_between_is_foreseen(tmp_path: Path) -> None:
     for settings in ({"notepad": True}, {"retention_load": 300, "interference": 3}):
         agent = ChatAgent("m", ChatSettings.read(settings), HERE)
@@ -188,13 +177,3 @@ def test_the_page_says_whether_the_list_was_still_to_be_read(tmp_path: Path) -> 
     (only_notes,) = _contexts([one for one in facts if one.label == "notes"], {})
     assert not only_notes.warning
     assert _contexts([], {}) == []
-
-
-def test_settings_keep_their_hash_where_nothing_comes_between(tmp_path: Path) -> None:
-    agent = ChatAgent("m", ChatSettings.read({}), Endpoint("http://127.0.0.1:9/v1", key_variable=None))
-    session = begin(tmp_path, VSR, agent, FEW, Wanted(seed=4))
-    hashes = {read_session(session.folder)["agent_settings_hash"]}
-    for settings in ({"notepad": True}, {"retention_load": 60}, {"interference": 1}):
-        other = ChatAgent("m", ChatSettings.read(settings), Endpoint("http://127.0.0.1:9/v1", key_variable=None))
-        hashes.add(read_session(begin(tmp_path, VSR, other, FEW, Wanted(seed=4)).folder)["agent_settings_hash"])
-    assert len(hashes) == 4

@@ -191,31 +191,6 @@ def test_another_model_behind_the_same_address_is_warned_of_and_counted(
     assert Transcript(tmp_path / "data" / "vsr-chat-m-s1").totals().requests == account["requests"]
 
 
-@pytest.mark.slow
-def test_refusals_that_come_before_the_first_answers_do_not_say_that_none_can_be_had(
-    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """A refusal is quick and an answer takes its time: with many trials at once, several are
-    refused before the first one is finished."""
-    refuses, refused, enough = _some(5), [], threading.Event()
-
-    def slow_but_for_refusals(shown: str) -> bool:
-        if refuses(shown):
-            refused.append(shown)
-            if len(set(refused)) >= 3:
-                enough.set()
-            return True
-        enough.wait(20)
-        return False
-
-    with _server(monkeypatch, slow_but_for_refusals, (400, "application/json", told("this cannot be answered"))):
-        code, _, err = run(
-            "replay", "vsr", "--agent", "chat:m", "--trials", "20", "--concurrency", "20", "--fail-on-error", "1"
-        )
-    assert code == 0, err
-    assert len(failed_trials(read_events(tmp_path / "data" / "vsr-chat-m-s1"))) >= 3
-
-
 def test_as_many_refusals_as_trials_at_once_are_not_all_of_them(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import hashlib
 import io
 import json
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -164,47 +162,7 @@ def test_displays_that_look_different_are_different_pictures(name: str) -> None:
     assert len({file(stimulus, 192) for stimulus in shown}) == len(shown)
 
 
-def test_pictures_are_drawn_beside_the_event_loop_so_that_no_latency_counts_the_drawing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    drawn_in: list[str] = []
-
-    def noting(scene: Any, size_px: int) -> Image.Image:
-        drawn_in.append(threading.current_thread().name)
-        return picture(scene, size_px)
-
-    monkeypatch.setattr("spanlab.agents.chat.messages.picture", noting)
-    png.cache_clear()
-    with listening(answering(lambda files: "1")) as tap:
-        take(agent_at(tap))
-    assert len(drawn_in) == len({file(one, 192) for one in SHOWN})
-    assert threading.main_thread().name not in drawn_in
-
-
 # What is kept
-
-
-def test_pictures_are_kept_as_the_step_that_draws_them_anew(tmp_path: Path) -> None:
-    plan = plan_session(VSR, seed=4, trials=1, design=SessionDesign())
-    with listening(answering(sees(192))) as tap:
-        agent = agent_at(tap)
-        session = begin(tmp_path, VSR, agent, plan, Wanted(seed=4))
-        Runner(session, agent).run()
-    text = (session.folder / "transcripts.jsonl").read_text()
-    assert "base64" not in text
-    trial = plan[0].compile(VSR, "corrected")
-    given = [step for step in trial.steps if step.percept.model_step]
-    kept = [
-        part["picture"]
-        for line in read_transcript(session.folder)
-        if line["trial"] == "1"
-        for message in line.get("sent", [])
-        for part in message["parts"]
-        if "picture" in part
-    ]
-    assert [one["step"] for one in kept] == list(range(1, len(given) + 1))
-    for one, step in zip(kept, given, strict=True):
-        assert one["sha256"] == hashlib.sha256(file(step.percept.for_machine.stimulus, one["size_px"])).hexdigest()
 
 
 # The check

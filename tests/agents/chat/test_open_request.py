@@ -3,7 +3,6 @@ recorded, and without a secret in anything that is written."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -61,29 +60,6 @@ def test_what_is_given_on_the_command_line_and_in_files_goes_out_and_is_recorded
     assert SECRET not in out + err + "".join(
         path.read_text("utf-8", "replace") for path in folder.rglob("*") if path.is_file()
     )
-
-
-def test_what_a_server_repeats_of_a_secret_header_is_hidden(
-    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("LAB_KEY", SECRET)
-
-    def repeats(request: Request) -> Answer:
-        return (
-            403,
-            "application/json",
-            json.dumps({"error": {"message": f"no use with {request.headers['x-lab-key']}"}}).encode(),
-        )
-
-    with listening(repeats) as tap:
-        monkeypatch.setenv("OPENAI_BASE_URL", tap.base_url)
-        chat = ["--chat", "extra_headers={X-Lab-Key: $LAB_KEY}"]
-        status, out, err = run(
-            "replay", "vsr", "--agent", "chat:m", "--trials", "1", "--data", tmp_path / "data", *chat
-        )
-    assert status != 0
-    assert "[hidden]" in out + err
-    assert SECRET not in out + err
 
 
 @pytest.mark.parametrize(
@@ -186,13 +162,3 @@ def test_what_other_editors_write_is_read_and_files_that_a_preset_names_lie_besi
         }
     )
     assert not again.instructions
-
-
-def test_a_preset_in_the_encoding_of_an_old_editor_is_told_in_a_sentence(tmp_path: Path) -> None:
-    for content in (
-        "settings: {preamble: Du bist müde}".encode("cp1252"),
-        "settings: {preamble: Du bist müde}".encode("utf-16"),
-    ):
-        (tmp_path / "mine.yaml").write_bytes(content)
-        with pytest.raises(SpanLabError, match=r"mine\.yaml.*UTF-8"):
-            ChatSettings.read({"preset": str(tmp_path / "mine.yaml")})

@@ -15,7 +15,7 @@ from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Trial, compile_trial, list_paradigms, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request as Wanted
-from spanlab.sessions import begin, read_session
+from spanlab.sessions import begin
 
 #: as its authors print it, with {N} and {WHAT} for what changes
 PRINTED = (
@@ -95,24 +95,6 @@ def test_other_models_are_asked_once_more_and_then_the_answer_is_invalid() -> No
     assert "try again" in turns(requests[2])[-1][1]
 
 
-@pytest.mark.parametrize("preset", [BASE, REASONING])
-@pytest.mark.slow
-def test_the_published_runs_send_a_system_message_and_bare_stimuli(preset: str) -> None:
-    for name in presets()[preset].settings["instructions"]:
-        paradigm, settings = load_paradigm(name), ChatSettings.read({"preset": preset})
-        trial = block(name, n=3, length=24)
-        requests, answers = hold(trial, paradigm, settings, lambda *_: "m because it is so")
-        assert len(requests) == 24
-        assert turns(requests[0])[0] == ("system", brief(trial, paradigm, settings).instructions)
-        feedback = trial.steps[-1].feedback is not None
-        users = [text.removeprefix("correct\n\n") for role, text in turns(requests[-1]) if role == "user"]
-        assert users == stimuli(trial)
-        assert feedback == ("feedback" in name)
-        assert {text for role, text in turns(requests[-1]) if role == "assistant"} == {"m"}
-        assert {answer.notes["extraction"] for answer in answers} == {"first_character"}
-        assert requests[0].options == {}
-
-
 @pytest.mark.parametrize("preset", [OTHER, BASE, REASONING])
 @pytest.mark.slow
 def test_their_instructions_are_for_every_level_and_their_grids_are_those_that_are_sent(preset: str) -> None:
@@ -153,21 +135,6 @@ def test_other_paradigms_are_refused_in_a_sentence_before_there_is_a_session(pre
 def test_every_n_back_paradigm_has_a_published_protocol() -> None:
     covered = {name for one in presets().values() for name in one.settings.get("instructions", {})}
     assert covered == {name for name in list_paradigms() if load_paradigm(name).family == "N-back"}
-
-
-def test_a_session_records_the_instructions_that_were_given(tmp_path: Path) -> None:
-    agent = ChatAgent("m", ChatSettings.read({"preset": OTHER}), HERE)
-    session = begin(
-        tmp_path,
-        VERBAL,
-        agent,
-        plan_session(VERBAL, seed=1, trials=1, levels={"n": 2}, design=SessionDesign()),
-        Wanted(seed=1),
-    )
-    info = read_session(session.folder)
-    assert info["instructions"].startswith("Instruction: as a language model, you are asked to perform a 2-back task.")
-    assert info["agent_settings"]["preset"] == OTHER
-    assert "{=n}" in info["agent_settings"]["instructions"]["nback_verbal"]
 
 
 def test_instructions_of_ones_own_with_a_wrong_gap_are_told(tmp_path: Path) -> None:

@@ -3,15 +3,12 @@ no prompt holds more than percepts and own replies."""
 
 from __future__ import annotations
 
-import asyncio
-import gc
 import itertools
 import json
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, get_args
 
 import pytest
@@ -21,14 +18,10 @@ from hypothesis import settings as settings_of_tests
 from hypothesis import strategies as st
 
 from spanlab.agents.chat import ChatAgent, ChatSettings
-from spanlab.agents.chat.agent import ChatEpisode
-from spanlab.agents.chat.conversation import Conversation
-from spanlab.agents.chat.messages import Reply, Request, Text
+from spanlab.agents.chat.messages import Request, Text
 from spanlab.agents.chat.settings import presets
-from spanlab.agents.chat.transport.departure import Departures
-from spanlab.agents.chat.transport.paid_replies import PaidReplies
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms import Paradigm, Step, Trial, Truth, compile_trial, list_paradigms, load_paradigm, plan_session
+from spanlab.paradigms import Paradigm, Truth, compile_trial, list_paradigms, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions.plan import Request as SessionRequest
 from spanlab.sessions.plan import try_out
@@ -183,13 +176,6 @@ def test_an_empty_reply_is_asked_again_and_something_stands_for_it() -> None:
 
 
 # What is sent beside the messages, and what is told of an answer
-
-
-def test_warm_up_questions_are_asked_like_all_others_and_marked() -> None:
-    plain, _ = hold(BLOCK, VERBAL, settings(), lambda *_: "m")
-    warm, answers = hold(BLOCK, VERBAL, settings(warm_up=6), lambda *_: "m")
-    assert [turns(request) for request in warm] == [turns(request) for request in plain]
-    assert [bool(answer.notes.get("warm_up")) for answer in answers] == [True] * 6 + [False] * 18
 
 
 def test_constrained_answers_and_probabilities_are_asked_for_when_they_are_wanted() -> None:
@@ -375,43 +361,3 @@ def test_equal_percepts_give_equal_bytes_whatever_the_truth(name: str) -> None:
 @pytest.mark.parametrize("name", PARADIGMS)
 def test_equal_percepts_give_equal_bytes_in_every_protocol(name: str) -> None:
     check_wall(name, full=True)
-
-
-def reachable(start: Any) -> list[Any]:
-    """Every object that can be come by from one, but for what belongs to the program itself."""
-    seen: dict[int, Any] = {}
-    waiting = [start]
-    while waiting:
-        one = waiting.pop()
-        if id(one) in seen or isinstance(one, (type, ModuleType, BuiltinFunctionType)):
-            continue
-        seen[id(one)] = one
-        if isinstance(one, FunctionType):
-            waiting += [cell.cell_contents for cell in one.__closure__ or ()]
-        elif isinstance(one, MethodType):
-            waiting += [one.__self__]
-        else:
-            waiting += gc.get_referents(one)
-    return list(seen.values())
-
-
-@pytest.mark.parametrize("name", ["vsr", "nback_verbal_feedback", "cs"])
-def test_nothing_of_the_truth_can_be_reached_from_an_episode(name: str) -> None:
-    paradigm = load_paradigm(name)
-    trial = compile_trial(paradigm, paradigm.combinations()[-1], seed=3, generator="corrected")
-    protocol = settings(view="both", image_px=96)
-
-    async def send(request: Request, departures: Departures | None) -> Reply:
-        return Reply(content="1", latency_ms=1.0)
-
-    async def run() -> Any:
-        episode = ChatEpisode(Conversation(context(trial, paradigm), protocol), PaidReplies(send), protocol)
-        for step in trial.steps[:12]:
-            await episode.step(step.shown_after("wrong"))
-        return episode
-
-    found = reachable(asyncio.run(run()))
-    assert any(isinstance(one, Request) or hasattr(one, "stored") for one in found), (
-        "the walk goes deep enough to see messages"
-    )
-    assert not [one for one in found if isinstance(one, (Truth, Step, Trial, Paradigm))]

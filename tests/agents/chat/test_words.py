@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from chat_trials import context, converse
 from conditions import some_conditions
 from words_solver import solve
 
 from spanlab.agents.chat import ChatSettings
-from spanlab.agents.chat.conversation import Conversation
-from spanlab.paradigms import Generator, Truth, compile_trial, list_paradigms, load_paradigm
+from spanlab.paradigms import Generator, compile_trial, list_paradigms, load_paradigm
 
 PARADIGMS = list_paradigms()
 #: of each paradigm, over its conditions: of long trials few in the quick tests
@@ -33,15 +30,6 @@ def _read(name: str, generator: Generator, trials: int) -> list[tuple[bool, str]
             scores = step.percept.ask.kind.score(value, step.truth.answer)
             right.append((all(score.correct for score in scores), f"{levels} seed {seed} step {step.index + 1}"))
     return right
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", PARADIGMS)
-def test_a_reader_of_the_words_scores_100_percent(name: str) -> None:
-    wrong = [
-        which for right, which in _read(name, "corrected", BLOCKS if name.startswith("nback") else TRIALS) if not right
-    ]
-    assert not wrong
 
 
 @pytest.mark.slow
@@ -96,46 +84,9 @@ def test_nothing_but_instructions_legend_words_and_questions_is_sent(name: str) 
     assert [message["role"] for message in last[1::2]] == ["user"] * len(last[1::2]), "roles alternate"
 
 
-@pytest.mark.parametrize("name", PARADIGMS)
-def test_messages_depend_on_the_percepts_alone(name: str) -> None:
-    paradigm = load_paradigm(name)
-    trial = compile_trial(paradigm, paradigm.combinations()[-1], seed=3, generator="corrected")
-    lie = tuple(replace(step, truth=Truth()) for step in trial.steps)
-    other = replace(trial, steps=lie, seed=99, trial_id="other", set_size=None, list_length=None)  # levels are told
-    first = [messages for _, messages, _ in converse(trial, paradigm, lambda _: "1")]
-    second = [messages for _, messages, _ in converse(other, paradigm, lambda _: "1")]
-    assert first == second
-
-
-def test_instructions_as_user_open_the_first_user_message() -> None:
-    paradigm = load_paradigm("sfr")
-    trial = compile_trial(paradigm, {"list_length": 2}, seed=1, generator="corrected")
-    settings = ChatSettings(instructions_as="user", preamble="")
-    messages = next(messages for _, messages, _ in converse(trial, paradigm, solve, settings))
-    assert [message["role"] for message in messages] == ["user"]
-    assert messages[0]["content"].startswith(context(trial, paradigm).instructions.strip())
-
-
 def test_the_tone_that_only_people_get_is_not_sent() -> None:
     paradigm = load_paradigm("sfr")
     trial = compile_trial(paradigm, {"list_length": 3}, seed=1, generator="corrected")
     assert any(not step.percept.model_step for step in trial.steps)
     messages = next(messages for _, messages, _ in converse(trial, paradigm, solve))
     assert "tone" not in " ".join(message["content"] for message in messages[1:])
-
-
-def test_something_stands_for_an_empty_reply_which_servers_refuse() -> None:
-    paradigm = load_paradigm("sfr")
-    trial = compile_trial(paradigm, {"list_length": 1}, seed=1, generator="corrected")
-    conversation = Conversation(context(trial, paradigm), ChatSettings())
-    kind = context(trial, paradigm).asks[0]
-    conversation.ask(kind)
-    sent = conversation.request({}).messages
-    conversation.hear(" ")
-    conversation.ask_again(kind)
-    messages = conversation.request({}).messages
-    assert messages[: len(sent)] == sent, "what was sent does not change"
-    assert [message.sent() for message in messages[len(sent) :]] == [
-        {"role": "assistant", "content": "(empty reply)"},
-        {"role": "user", "content": f"That could not be read as an answer. {kind.question()}"},
-    ]

@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet
 import pytest
 from pausing_bench import DELAY, TRIALS
 
@@ -18,7 +17,6 @@ from spanlab.analysis.data.timing import session_timing, verdict
 from spanlab.sessions import read_responses
 from spanlab.sessions.record.displays import TrialTiming
 from spanlab.sessions.record.reader import read_events, read_session, trials_left
-from spanlab.sessions.record.table import read_table, response_rows
 from spanlab.sessions.session import same_trials
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")]
@@ -129,23 +127,6 @@ def test_what_a_trial_went_through_is_in_the_table_of_responses(folder: Path, ev
     assert report.rules["unknown"].tolist() == [0, 0]
 
 
-def test_sessions_from_before_get_the_columns_from_their_events(folder: Path, tmp_path: Path) -> None:
-    old = tmp_path / "old"
-    old.mkdir()
-    for name in ("session.json", "events.jsonl"):
-        (old / name).write_bytes((folder / name).read_bytes())
-    now: Any = read_table(folder)
-    pyarrow.parquet.write_table(now.drop_columns([*TrialTiming.__annotations__]), old / "responses.parquet")
-    assert now.equals(read_table(old))
-    assert now.select(["rt_ms", "trial_off_ms"]).equals(read_table(old, ["trial_off_ms", "rt_ms"]))
-    assert read_table(old, ["rt_ms"]).column_names == ["rt_ms"]
-    info = read_session(old)
-    info["apparatus"].pop("focus")  # nobody watched it then: not known is not none
-    assert {row["trial_unfocused_ms"] for row in response_rows(info, read_events(old))} == {None}
-    (old / "events.jsonl").unlink()
-    assert not set(TrialTiming.__annotations__) & set(read_table(old).column_names)
-
-
 def test_a_time_stamp_that_came_late_has_its_bound_on_record(folder: Path, events: list[Any]) -> None:
     """The processor was away between the flip of one display and its time stamp: the picture came
     on that much earlier, at most."""
@@ -161,19 +142,3 @@ def test_a_time_stamp_that_came_late_has_its_bound_on_record(folder: Path, event
     assert f"pictures at most {max(bounds):.1f} ms before their time stamps" in verdict(timing).numbers
     assert timing.idle_presses() == "1 too late"
     assert any("another window had the focus" in reason for reason in verdict(timing).look)
-
-
-def test_records_from_before_the_bound_are_read(folder: Path, tmp_path: Path) -> None:
-    old = tmp_path / "old"
-    old.mkdir()
-    (old / "session.json").write_bytes((folder / "session.json").read_bytes())
-    lines = [json.loads(line) for line in (folder / "events.jsonl").read_text(encoding="utf-8").splitlines()]
-    for one in (one for line in lines for one in line.get("shown", [])):
-        one.pop("onset_bound_ms")
-    (old / "events.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    timing = session_timing(old)
-    assert timing is not None
-    assert timing.early_ms() is None
-    assert "time stamps" not in verdict(timing).line
-    then: Any = read_table(old)
-    assert then.equals(read_table(folder))

@@ -172,19 +172,6 @@ def test_one_name_stands_for_the_network_that_knows_the_task(name: str, tmp_path
     assert session.responses["outcome"].eq("answered").all()
 
 
-@pytest.mark.slow
-def test_a_session_goes_on_with_the_network_that_it_began_with(tmp_path: Path) -> None:
-    whole = spanlab.replay("sts", "network:laptop", trials=3, data=tmp_path / "whole", say=lambda _: None)
-    other = spanlab.replay("sts", "network:laptop", trials=3, data=tmp_path / "other", say=lambda _: None)
-    lines = (other.folder / "events.jsonl").read_text("utf-8").splitlines(keepends=True)
-    second = next(number for number, line in enumerate(lines) if json.loads(line).get("trial") == "2")
-    (other.folder / "events.jsonl").write_text("".join(lines[:second]), encoding="utf-8")
-    (other.folder / "responses.parquet").unlink()
-    again = spanlab.resume(other.folder, say=lambda _: None)
-    columns = ["trial_id", "answer", "correct"]
-    assert again.responses[columns].equals(whole.responses[columns])
-
-
 def small(store: Store, path: Path) -> Checkpoint:
     """A network of few weights, some of them zero and one much larger than the rest, in a file."""
     sizes = {"components": 9, "summary": 7, "filters": 8, "code": 4, "context": 8, "start": "plain"}

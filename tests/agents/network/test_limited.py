@@ -7,17 +7,12 @@ import re
 import sys
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from chat_servers import Answer, Request, listening  # noqa: E402
-from chat_stub import completion  # noqa: E402
 from command_line import Run, complaint  # noqa: E402
-from session_tools import spanlab  # noqa: E402
-from words_solver import solve  # noqa: E402
 
 from spanlab import replay  # noqa: E402
 from spanlab.agents.network.agent import MemoryNoise, limit_for, limits, name_and_noise  # noqa: E402
@@ -29,16 +24,9 @@ from spanlab.agents.network.models.noise import NoiseOptions, NoisyLstm, _mixed,
 from spanlab.agents.network.training.evaluation import examine, mean_accuracy  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402
 from spanlab.paradigms import load_paradigm  # noqa: E402
-from spanlab.sessions import find_sessions, read_session  # noqa: E402
+from spanlab.sessions import read_session  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]
-FIVE = {
-    "vsr": {"list_length": [3, 5]},
-    "cd": {"set_size": [2, 6], "feature": "colour"},
-    "vir": {"list_length": [4, 8]},
-    "smu": {"set_size": [1, 3]},
-    "nback_spatial": {"n": [1, 2], "grid": 3, "lures": "none"},
-}
 
 
 def noisy(noise: float) -> NoisyLstm:
@@ -166,70 +154,6 @@ def test_the_strength_of_the_noise_follows_from_the_rule(monkeypatch: pytest.Mon
         found = limited.accuracies(limit.paradigm, limited.STRENGTHS[at - 1 : at + 2])
         aim = limited.wanted(limit.paradigm)[1]
         assert min(found, key=lambda strength: abs(found[strength] - aim)) == limit.noise
-
-
-def perfect(request: Request) -> Answer:
-    """The reply of a chat server that reads the words without errors."""
-    return 200, "application/json", completion(solve(request.body["messages"]), "m", 10)
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("screen")
-def test_one_command_draws_a_person_a_chat_model_and_a_limited_network(
-    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The person is simulated and presses real keys in a real window; the chat model is behind a
-    real socket."""
-    data = tmp_path / "data"
-    with listening(perfect) as tap:
-        monkeypatch.setenv("OPENAI_BASE_URL", tap.base_url)
-        for name, levels in FIVE.items():
-            asked = [
-                word
-                for key, value in levels.items()
-                for word in ("--set", f"{key}={','.join(map(str, value if isinstance(value, list) else [value]))}")
-            ]
-            asked += ["--trials", "2" if name == "nback_spatial" else "4", "--seed", "5", "--data", str(data)]
-            done = spanlab(
-                "run",
-                name,
-                "--simulate",
-                "capacity:2",
-                "--speed",
-                "100",
-                "--no-practice",
-                "--windowed",
-                *asked,
-                timeout=900,
-            )
-            assert done.returncode == 0, done.stderr
-            for agent in ("chat:m", "network:limited"):
-                status, _, said = run("replay", name, "--agent", agent, *asked)
-                assert status == 0, said
-    sessions = [read_session(folder) for folder in find_sessions([data])]
-    assert {(session["paradigm"], session["agent_kind"]) for session in sessions} == {
-        (name, kind) for name in FIVE for kind in ("simulated", "chat", "network")
-    }
-    status, _, said = run("figure", "load", "data", "-o", "load.svg")
-    assert status == 0, said
-    text = (tmp_path / "load.svg").read_text(encoding="utf-8")
-    for title in (
-        "Visual Serial Recall",
-        "Change Detection",
-        "Visual Item Recognition",
-        "Spatial Memory Updating",
-        "Spatial N-back",
-    ):
-        assert title in text
-    for agent in ("Simulated participant (capacity:2)", "chat:m", "network:limited", "Avons 1998"):
-        assert agent in text, re.findall(r">([^<]{3,40})</text>", text)[-12:]
-    assert run("figure", "load", "data", "-o", "load.csv")[0] == 0
-    table = pd.read_csv(tmp_path / "load.csv")
-    kinds = table.groupby("paradigm")["agent_kind"].agg(set)
-    assert set(kinds.index) == set(FIVE)
-    assert all(kind >= {"simulated", "chat", "network"} for kind in kinds)
-    assert np.isfinite(table["mean"]).all()
-    assert (table.loc[table["agent_kind"] == "chat", "mean"] == 1).all()
 
 
 @pytest.mark.parametrize("name", [limit.paradigm for limit in limits()])

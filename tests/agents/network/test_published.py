@@ -20,11 +20,8 @@ torch = pytest.importorskip("torch")
 
 import worm_networks  # noqa: E402
 from command_line import Run, complaint  # noqa: E402
-from hypothesis import HealthCheck, given, settings  # noqa: E402
-from hypothesis import strategies as st  # noqa: E402
 
 from spanlab.agents.network import NetworkAgent  # noqa: E402
-from spanlab.agents.network.checkpoints_io.published import HEADS  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402
 from spanlab.paradigms import list_paradigms, load_paradigm  # noqa: E402
 from spanlab.paradigms.network_view import WORM_TASKS  # noqa: E402
@@ -41,10 +38,6 @@ TAKEN = [
         for levels in paradigm.combinations()
     )
 ]
-
-
-#: files are large, and one folder is used again and again
-UNHURRIED = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
 
 
 @pytest.fixture(scope="module")
@@ -382,96 +375,3 @@ def test_wrong_and_hostile_files_end_in_one_sentence(tmp_path: Path, state: dict
         assert told.count("\n") == 1, name
         assert len(told) < 600, name
     assert not (tmp_path / "trap").exists()
-
-
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
-def test_changed_bytes_load_or_are_refused(file: Path, tmp_path: Path, seed: int) -> None:
-    """Anything written over any bytes, and any cut: a sentence, or a network that works."""
-    content = file.read_bytes()
-    # most of the file are weights; what says how it is made is at its two ends
-    places = st.one_of(
-        st.integers(0, 8000), st.integers(0, len(content) - 1), st.integers(len(content) - 8000, len(content) - 1)
-    )
-
-    @settings(max_examples=60 if seed == 0 else 1500, suppress_health_check=UNHURRIED)
-    @given(
-        changes=st.lists(st.tuples(places, st.binary(min_size=1, max_size=12)), min_size=1, max_size=4),
-        end=st.none() | places,
-    )
-    def check(changes: list[tuple[int, bytes]], end: int | None) -> None:
-        spoilt = bytearray(content)
-        for place, piece in changes:
-            spoilt[place : place + len(piece)] = piece
-        (tmp_path / "spoilt.pt").write_bytes(spoilt[:end])
-        loads_or_is_refused(tmp_path / "spoilt.pt")
-
-    check()
-
-
-def loads_or_is_refused(path: Path) -> None:
-    agent, refused = None, ""
-    try:
-        agent = NetworkAgent(path)
-    except SpanLabError as error:
-        refused = str(error)
-    if agent is None:
-        assert len(refused.splitlines()) == 1, refused
-        assert len(refused) < 800
-        return
-    json.dumps([agent.settings(), agent.introduction()], allow_nan=False)
-    assert agent.network.tasks
-
-
-#: what somebody may have put in the place of anything
-STRANGE = st.one_of(
-    st.none(),
-    st.integers(),
-    st.floats(),
-    st.text(max_size=20),
-    st.lists(st.integers(), max_size=3),
-    st.dictionaries(st.text(max_size=5), st.integers(), max_size=2),
-    st.lists(st.integers(0, 40), max_size=4).map(lambda shape: torch.zeros(shape)),
-    st.sampled_from(
-        [
-            torch.zeros(3, dtype=torch.bool),
-            torch.zeros(2, 2).to_sparse(),
-            torch.zeros(1).expand(10**9),
-            torch.tensor(float("inf")),
-            b"\xff" * 40,
-        ]
-    ),
-)
-
-
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
-def test_strange_contents_load_or_are_refused(tmp_path: Path, state: dict[str, Any], seed: int) -> None:
-    """Keys taken away, renamed, or with something strange in their place, at every level."""
-
-    @settings(max_examples=20 if seed == 0 else 1000, suppress_health_check=UNHURRIED)
-    @given(data=st.data())
-    def check(data: st.DataObject) -> None:
-        parts: dict[str, Any] = {**worm_networks.checkpoint("RNN", 16), "model_state_dict": dict(state)}
-        for _ in range(data.draw(st.integers(1, 3))):
-            part: dict[Any, Any] = data.draw(
-                st.sampled_from([parts, *(value for value in parts.values() if isinstance(value, dict) and value)])
-            )
-            key = data.draw(st.sampled_from(sorted(part, key=str)))
-            match data.draw(st.sampled_from(["drop", "rename", "replace"])):
-                case "drop":
-                    del part[key]
-                case "rename":
-                    part[
-                        data.draw(
-                            st.text(max_size=10)
-                            | st.integers()
-                            | st.sampled_from(sorted(HEADS)).map(lambda head: f"{head}_task_head.weight")
-                        )
-                    ] = part.pop(key)
-                case _:
-                    part[key] = data.draw(STRANGE)
-            if not parts:
-                break
-        torch.save(parts, tmp_path / "strange.pt")
-        loads_or_is_refused(tmp_path / "strange.pt")
-
-    check()

@@ -17,9 +17,7 @@ import pytest
 import yaml
 from command_line import Run, command_line, complaint
 
-torch = pytest.importorskip("torch")
-
-from spanlab.agents.network.sweeps.sweep import (  # noqa: E402  # noqa: E402
+from spanlab.agents.network.sweeps.sweep import (
     by_capacity,
     read_folder,
     read_sweep,
@@ -29,10 +27,9 @@ from spanlab.agents.network.sweeps.sweep import (  # noqa: E402  # noqa: E402
     write_sweep,
     write_tables,
 )
-from spanlab.agents.network.training.presets import config_named  # noqa: E402
-from spanlab.core.atomic_files import only_writer  # noqa: E402
-from spanlab.core.errors import SpanLabError  # noqa: E402
-from spanlab.core.worker_pool import open_pool  # noqa: E402
+from spanlab.agents.network.training.presets import config_named
+from spanlab.core.errors import SpanLabError
+from spanlab.core.worker_pool import open_pool
 
 pytestmark = pytest.mark.slow
 
@@ -144,41 +141,6 @@ def test_what_is_done_is_not_done_again(swept: Path) -> None:
     run_sweep(swept, tell=lambda run, said: told.append(run))
     assert not told
     assert {path: path.stat().st_mtime_ns for path in swept.glob("runs/*/*")} == before
-
-
-def test_a_run_that_was_interrupted_is_gone_on_with(swept: Path, tmp_path: Path) -> None:
-    from spanlab.agents.network.training.config import read_config
-    from spanlab.agents.network.training.run import train
-
-    out = tmp_path / "out"
-    write_sweep(out, read_sweep(write(tmp_path)))
-    one, other = out / "runs" / "1-rnn-0.001", out / "runs" / "2-rnn-0.01"
-    with pytest.raises(SpanLabError, match="interrupted"):
-        train(read_config(one / "config.yaml"), out=one, progress=False, stop_after=2)
-    (other / "small-2.log.jsonl").write_text(
-        '{"event": "start", "step": 0}\n', encoding="utf-8"
-    )  # stopped before there was a state
-    assert [run.state for run in status(out)] == ["begun", "waiting", "waiting", "waiting"]
-    with only_writer(out / "runs" / "4-gru-0.01"):
-        told: dict[str, str] = {}
-        run_sweep(out, tell=told.__setitem__)
-        assert status(out)[3].state == "under way"
-    assert told == {
-        "1-rnn-0.001": "done",
-        "2-rnn-0.01": "done",
-        "3-gru-0.001": "done",
-        "4-gru-0.01": "another process is at it",
-    }
-    assert (
-        sum(
-            line.count('"event": "start"')
-            for line in (one / "small-1.log.jsonl").read_text(encoding="utf-8").splitlines()
-        )
-        == 1
-    )
-    assert status(out)[3].state == "waiting"
-    run_sweep(out)
-    assert made(out) == made(swept)
 
 
 def test_a_fault_in_one_run_ends_no_other(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from spanlab.agents.network.training.learning import JointLoss, load, pass_throu
 from spanlab.agents.network.training.presets import config_named  # noqa: E402
 from spanlab.agents.network.training.run import Run, begin, products_in, train  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402
-from spanlab.paradigms import compile_trial, load_paradigm, plan_dataset  # noqa: E402
+from spanlab.paradigms import load_paradigm, plan_dataset  # noqa: E402
 
 TINY: dict[str, Any] = {
     "name": "tiny",
@@ -212,46 +212,6 @@ def test_a_network_starts_from_another_and_what_that_lacks_begins_anew(trained: 
 
 
 @pytest.mark.slow
-def test_a_network_learns_with_noise_in_its_memory_from_the_weights_of_one_without(
-    trained: Path, tmp_path: Path
-) -> None:
-    """The noise of a step follows from its number: a resumed run is the same, and without noise it
-    is another. A gru has other weights."""
-    noisy = {"architecture": "noisy_lstm", "options": {"noise": 0.5}}
-    begun = {
-        "start_from": str(trained / "tiny.pt"),
-        "name": "noisy",
-        "steps": 6,
-        "check": {"every": 3, "trials": 2, "test_trials": 2},
-    }
-    for name, model, stop in (
-        ("whole", noisy, None),
-        ("cut", noisy, 4),
-        ("quiet", {**noisy, "options": {"noise": 0.0}}, None),
-    ):
-        wanted = config(**begun, model={**TINY["model"], **model}, save_every=2)
-        if stop is not None:
-            with pytest.raises(SpanLabError, match="interrupted"):
-                train(wanted, out=tmp_path / name, progress=False, stop_after=stop)
-        train(wanted, out=tmp_path / name, resume=stop is not None, progress=False)
-    assert (tmp_path / "cut" / "noisy.pt").read_bytes() == (tmp_path / "whole" / "noisy.pt").read_bytes()
-    with_noise, without = (
-        weights(tmp_path / name / "noisy.pt")["memory.cell.weight_hh_l0"] for name in ("whole", "quiet")
-    )
-    assert not torch.equal(with_noise, without)
-    card = (tmp_path / "whole" / "noisy.md").read_text(encoding="utf-8")
-    assert "architecture noisy_lstm with 64 units" in card
-    assert '"noise": 0.5' in card
-    assert '"noise"' not in (trained / "tiny.md").read_text(encoding="utf-8")
-    with pytest.raises(SpanLabError, match="start_from: the network tiny has other sizes"):
-        train(
-            config(**begun, model={**TINY["model"], "architecture": "gru", "start": "orthogonal"}),
-            out=tmp_path / "gru",
-            progress=False,
-        )
-
-
-@pytest.mark.slow
 def test_learning_learns(tmp_path: Path) -> None:
     """One red square of thirty, remembered for one step: the loss falls far below that of the label
     frequencies (0.056), and the answers become right."""
@@ -314,33 +274,6 @@ def test_splits_never_share_a_trial_seed() -> None:
     }
     assert all(len(own) == 500 for own in seeds.values())
     assert len(set.union(*seeds.values())) == 1500
-
-
-@pytest.mark.slow
-def test_pools_hold_what_the_trials_show_and_ask() -> None:
-    from spanlab.stimuli.render.pixels import network_frame
-
-    for name in ("vsr", "sfr", "smu"):
-        paradigm, store = load_paradigm(name), NetworkFrames()
-        pool = make_pool(paradigm, store, "validation", 9, 3 * len(paradigm.combinations()), {}, "corrected")
-        frames = store.frames()
-        assert len({frame.tobytes() for frame in frames}) == len(frames)
-        planned = list(plan_dataset(paradigm, 9, "validation", len(paradigm.combinations())))
-        for block, plan in zip(pool.blocks, planned, strict=True):
-            trial = compile_trial(paradigm, plan.levels, plan.seed)
-            assert block.levels == dict(plan.levels)
-            for place, step in enumerate(step for step in trial.steps if step.percept.model_step):
-                shown = frames[block.frames[0, place]]
-                assert np.array_equal(shown, network_frame(step.percept.for_machine.stimulus.scene()))
-                assert block.trained[0, place] == (step.percept.ask is not None)
-                if step.percept.ask is None:
-                    continue
-                target = block.targets[0, place]
-                assert (
-                    set(np.flatnonzero(target)) == set(step.truth.answer)  # type: ignore[arg-type]
-                    if pool.loss == "outputs"
-                    else target == step.truth.answer
-                )
 
 
 @pytest.fixture(scope="module")

@@ -144,18 +144,6 @@ def test_random_vectors_are_made_again_from_their_seed(tmp_path: Path) -> None:
         assert np.array_equal(agent.checkpoint.vectors.of(["lion"]), random_vectors(seed).of(["lion"]))  # type: ignore[union-attr]
 
 
-@pytest.mark.slow
-def test_training_is_deterministic_and_resumes_to_the_bit(trained: Path, file: Path, tmp_path: Path) -> None:
-    copy = tmp_path / "copy.txt"
-    copy.write_bytes(file.read_bytes())
-    with pytest.raises(SpanLabError, match="interrupted at step 4"):
-        tiny(tmp_path / "run", stop_after=4, vectors=str(copy))
-    tiny(tmp_path / "run", resume=True, vectors=str(copy))
-    one, other = (torch.load(path, weights_only=True) for path in (trained, tmp_path / "run" / "tiny.pt"))
-    assert all(torch.equal(tensor, other["weights"][name]) for name, tensor in one["weights"].items())
-    assert torch.equal(one["vector_table"], other["vector_table"])
-
-
 def test_a_run_is_not_resumed_with_other_vectors(file: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.txt"
     copy.write_bytes(file.read_bytes())

@@ -3,10 +3,7 @@ other file is touched."""
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +12,6 @@ import pytest
 from analysis_tables import responses
 from command_line import command_line
 from nback_answers import block_rows
-from session_tools import command
 
 import spanlab
 from spanlab.analysis.data.loading import Data
@@ -28,20 +24,6 @@ from spanlab.analysis.report import folder as report_folder
 from spanlab.core.errors import SpanLabError
 
 FILES = ("session_course.py", "answers_given.py")
-PROJECT = """
-[build-system]
-requires = ["setuptools"]
-build-backend = "setuptools.build_meta"
-[project]
-name = "spanlab-my-figures"
-version = "1.0"
-[project.entry-points."spanlab.effects"]
-session_course = "session_course:COURSE"
-[project.entry-points."spanlab.figures"]
-answers_given = "answers_given:ANSWERS_GIVEN"
-[tool.setuptools]
-py-modules = ["session_course", "answers_given"]
-"""
 
 
 def documented(repository: Path) -> dict[str, str]:
@@ -138,47 +120,6 @@ def test_blocks_of_which_nothing_can_be_read_are_said() -> None:
     for name in ("nback_measures", "nback_models", "nback_dprime"):
         with pytest.raises(SpanLabError, match=f"no figure {name}: no item of these data tells whether it is a match"):
             figure_named(name).draw(data, Wish())
-
-
-@pytest.mark.slow
-def test_figures_of_another_package(repository: Path, tmp_path: Path) -> None:
-    """The example is installed as a package, and its figures are drawn; without it they are gone."""
-    source, site = tmp_path / "source", tmp_path / "site"
-    source.mkdir()
-    for name, text in {**documented(repository), "pyproject.toml": PROJECT}.items():
-        (source / name).write_text(text, encoding="utf-8")
-    pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--no-deps",
-        "--no-index",
-        "--no-build-isolation",
-        "--target",
-        str(site),
-        str(source),
-    ]
-    subprocess.run(pip, check=True, capture_output=True, text=True)
-    environment = {**os.environ, "PYTHONPATH": str(site), "OMP_NUM_THREADS": "1"}
-
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            command(*arguments), env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300
-        )
-
-    assert run("replay", "cd", "--agent", "chance", "--trials", "24", "--data", "data").returncode == 0
-    for name in ("session_course", "answers_given"):
-        assert run("figure", name, "data", "-o", f"{name}.svg").returncode == 0
-        assert (tmp_path / f"{name}.svg").stat().st_size > 5000
-    # a package that cannot be loaded is named
-    (site / "answers_given.py").write_text("import nothing_there\n", encoding="utf-8")
-    said = run("figure", "answers_given", "data")
-    assert "the figure 'answers_given' of spanlab-my-figures cannot be loaded" in said.stderr
-    assert "Traceback" not in said.stderr
-    environment["PYTHONPATH"] = ""
-    assert "there is no figure called 'session_course'" in run("figure", "session_course", "data").stderr
 
 
 def test_python_reads_of_parameters_and_the_command_line_of_options() -> None:

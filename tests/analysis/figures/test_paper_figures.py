@@ -17,7 +17,7 @@ from observed import along, recall, rows_by, table, together
 
 from spanlab.analysis.data.loading import Data
 from spanlab.analysis.data.scoring import score_table
-from spanlab.analysis.effects.reaction_times import fit, limits, over_people, reaction_times, timed_questions
+from spanlab.analysis.effects.reaction_times import timed_questions
 from spanlab.analysis.figure_catalogue import FIGURES, figure_named, listing
 from spanlab.analysis.figures.charts import draw
 from spanlab.analysis.figures.figure import DrawnFigure, Wish
@@ -190,35 +190,6 @@ def test_variants_are_compared_within_a_family_and_answerers_within_a_variant() 
     assert families({"A": "", "B": ""}) == [("all", ["A", "B"])]
 
 
-def poor(what: str) -> pd.DataFrame:
-    full = blocks([8, 7, 6], [0, 1, 2])
-    return {
-        "one item": full.iloc[:1],
-        "no matches": full[full["correct_answer"] != '"m"'],
-        "omitted": full.assign(outcome="omitted", correct=None),
-        "no trials": full.drop(columns=["trial", "trial_id"]),
-        "odd grids": full.assign(factor_grid=["3"] * 24 + ["null"] * 24 + ['"x"'] * 24),
-    }[what]
-
-
-@pytest.mark.parametrize(
-    "what",
-    [
-        "omitted",
-        "odd grids",
-        *(pytest.param(what, marks=pytest.mark.slow) for what in ("one item", "no matches", "no trials")),
-    ],
-)
-def test_poor_blocks_are_drawn_or_a_sentence_says_why_not(what: str) -> None:
-    for name in ("nback_models", "nback_bars", "nback_dprime"):
-        found = drawing(name, poor(what))
-        assert len(found.shown)
-        if "low" in found.table.columns:
-            assert (found.table.loc[found.table["low"].isna(), "note"] != "").all()
-    with pytest.raises(SpanLabError, match="these data have no scored answers"):
-        drawing("nback_models", poor(what).assign(practice=True))
-
-
 def test_printed_values_are_beside_answers_of_the_same_kind() -> None:
     found = drawing("nback_published", blocks([8, 7], [0, 1], n=1), blocks([8, 7], [0, 1], n=2))
     (printed,) = points(found, agent="gpt-3.5-turbo (recomputed)", measure="hit_rate", at=1)
@@ -283,19 +254,6 @@ def test_a_question_of_several_items_has_one_time() -> None:
     scored = score_table(together(*trials))
     assert sorted(timed_questions(scored)["rt_ms"]) == [501, 503, 505, 507]
     assert len(timed_questions(scored, correct_only=False)) == 8
-
-
-@pytest.mark.slow
-def test_a_distribution_without_a_normal_part_has_no_intervals() -> None:
-    random = np.random.RandomState(0)
-    given = 300 + random.exponential(200, 60)
-    found = fit(given)
-    assert all(np.isnan(low) and np.isnan(high) for low, high in limits(given, found).values()) or found.sigma > 1
-    normal = 300 + 50 * random.randn(60) - random.exponential(80, 60)
-    assert all(np.isnan(one) for one in limits(normal, fit(normal))["tau"])
-    own = reaction_times(score_table(times(60, 1).assign(rt_ms=normal)))
-    assert own["note"].tolist() == ["one part of the distribution is practically zero: no intervals"]
-    assert not len(over_people(own))
 
 
 @pytest.fixture

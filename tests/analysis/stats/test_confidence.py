@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from planted_ratings import planted_ratings, simulate_ratings
-from roc_recovery import recover
 from scipy.optimize import minimize
 from scipy.special import ndtr
 
@@ -230,13 +229,3 @@ def test_where_nobody_was_asked_for_a_rating_nothing_appears() -> None:
         rated_questions(
             score_table(table.assign(correct_answer=table["correct_answer"].mask(table["trial"] == 1, "other"))), "sure"
         )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("d_a", "slope"), [(0.5, 1.0), (1.0, 0.8), (1.5, 0.7), (2.2, 0.8)])
-def test_from_enough_answers_on_planted_parameters_are_recovered(d_a: float, slope: float) -> None:
-    """Bias, spread and coverage, as docs/measurements.md has them."""
-    for one in recover(d_a, slope, ENOUGH, people=1000, seed=9):
-        assert abs(one.bias) < (0.005 if one.name == "area" else 0.07), one
-        assert 0.92 < one.coverage < 0.98, one
-        assert one.without < 0.01, one

@@ -175,35 +175,6 @@ def test_a_model_by_group_takes_people_as_its_units() -> None:
     assert row["df"] < 30, "there are 24 people, and not 2,400 answers"
 
 
-@pytest.mark.slow
-def test_tests_of_groups_hold_their_size() -> None:
-    """Unequal numbers of people, trials and spread."""
-    random = np.random.RandomState(5)
-    t_tests, f_tests = [], []
-    for _ in range(2000):
-        groups = []
-        for many, spread, trials in ((8, 0.3, 40), (20, 1.2, 40), (14, 0.8, 20)):
-            odds = random.normal(0.0, spread, many)
-            groups.append(random.binomial(trials, 1 / (1 + np.exp(-odds))) / trials)
-        t_tests.append(welch_t(groups[0], groups[1])["p"])
-        f_tests.append(welch_f(groups)["p"])
-    error = 1.96 * math.sqrt(0.05 * 0.95 / 2000)
-    assert abs(np.mean(np.array(t_tests) < 0.05) - 0.05) < error + 0.005
-    assert abs(np.mean(np.array(f_tests) < 0.05) - 0.05) < error + 0.005
-
-
-@pytest.mark.slow
-def test_a_model_by_group_holds_its_size() -> None:
-    random, found = np.random.RandomState(7), []
-    for _ in range(300):
-        table = planted_groups({"a": (10, 0.5), "b": (14, 0.5)}, random, trials=15)
-        (row,) = (
-            contrasts(mixed_model(score_table(table), "task", "group")).query("kind == 'conditions'").to_dict("records")
-        )
-        found.append(row["p"])
-    assert abs(np.mean(np.array(found) < 0.05) - 0.05) < 1.96 * math.sqrt(0.05 * 0.95 / 300) + 0.005
-
-
 def test_hedges_g_against_scipy() -> None:
     random = np.random.RandomState(1)
     one, other = random.normal(0.8, 1, 20), random.normal(0, 1, 25)

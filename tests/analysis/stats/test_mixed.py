@@ -208,14 +208,6 @@ def test_contrasts_hang_together(fitted: Mixed) -> None:
     )
 
 
-@pytest.mark.slow
-def test_order_of_rows_does_not_matter(fitted: Mixed) -> None:
-    net = responses(lambda length, _: 1 / (1 + math.exp(-(4 - 0.8 * length))), agent="net", seed=77, repetitions=20)
-    tables = mixed(net, *people(8, lambda length: 2.5 - 0.4 * length, repetitions=5)).sample(frac=1, random_state=3)
-    again = contrasts(mixed_model(score_table(tables), "vsr"))
-    assert again["estimate"].to_numpy(float) == pytest.approx(contrasts(fitted)["estimate"].to_numpy(float), abs=1e-4)
-
-
 def test_random_effects_are_there_when_they_can_be_told(fitted: Mixed) -> None:
     assert fitted.cells.formula.startswith("correct ~ agent * list_length + (1 | participant)")
     assert "item" in fitted.cells.components
@@ -369,24 +361,6 @@ def test_columns_of_conditions() -> None:
         model(table, by="laod")
 
 
-@pytest.mark.slow
-def test_answerers_of_the_same_accuracy_are_rarely_told_apart() -> None:
-    """Two networks that are alike, twenty times: a test of 5 % finds a difference in one of them,
-    and in four or more once in sixty-three."""
-    found = 0
-    for seed in range(20):
-        both = model(
-            *(
-                responses(lambda *_: 0.7, agent=name, lengths=(1,), repetitions=40, seed=2 * seed + at)
-                for at, name in enumerate("ab")
-            ),
-            by="",
-        )
-        tested = contrasts(both)
-        found += int((tested.loc[tested["kind"] == "agents", "p_holm"] < 0.05).sum())
-    assert found < 4
-
-
 def test_many_answers_are_thinned_out_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spanlab.analysis.stats.mixed_model.MOST_ITEMS", 300)
     found = model(
@@ -492,72 +466,6 @@ def test_stats_prints_and_writes(
 
 
 # coverage -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("many", [4, 10])
-def test_intervals_hold_planted_differences(many: int) -> None:
-    """Two groups of people on the same items with planted log odds; 95 % intervals hold the
-    differences in 90 of 100 samples at least."""
-    random = np.random.RandomState(many)
-    planted = {(0, 0): 1.0, (0, 1): 0.5, (1, 0): 0.3, (1, 1): 0.1}
-    held = []
-    for _ in range(100):
-        who, items = random.normal(0, 0.8, (2, many)), random.normal(0, 0.5, (2, 15))
-        rows = [
-            (
-                2 * agent + condition,
-                agent * many + person,
-                15 * condition + item,
-                random.rand() < 1 / (1 + math.exp(-(level + who[agent, person] + items[condition, item]))),
-            )
-            for (agent, condition), level in planted.items()
-            for person in range(many)
-            for item in range(15)
-        ]
-        cell, person, item, right = np.array(rows, float).T.astype(int)
-        found = fit(Laplace(right, np.ones(len(right)), np.eye(4)[cell], [person, item], prior_sd=3.0))
-        for contrast, value in (
-            (np.array([0.5, 0.5, -0.5, -0.5]), 0.55),
-            (np.array([1.0, -1.0, -1.0, 1.0]), 0.3),
-            (np.array([0.5, -0.5, 0.5, -0.5]), 0.35),
-        ):
-            reach = stats.t.ppf(0.975, found.degrees(contrast)) * math.sqrt(contrast @ found.covariance @ contrast)
-            held.append(abs(contrast @ found.fixed - value) < reach)
-    rates = np.array(held).reshape(-1, 3).mean(axis=0)
-    assert (rates >= 0.9).all(), rates
-
-
-@pytest.mark.slow
-def test_comparisons_of_people_and_a_network_hold_planted_values() -> None:
-    """The whole way from the table: eight people, who differ in their level and in what a longer
-    list costs them, and one network."""
-    held = []
-    for sample in range(30):
-        random = np.random.RandomState(sample)
-        costs = random.normal(-0.4, 0.1, 8)
-
-        def chance_of(level: float, cost: float) -> Callable[[int, int], float]:
-            return lambda length, _: 1 / (1 + math.exp(-level - cost * length))
-
-        crowd = [
-            responses(
-                chance_of(2.5 + own, cost),
-                agent="People",
-                kind="participant",
-                participant=f"p{n}",
-                seed=100 * sample + n,
-                repetitions=5,
-            )
-            for n, (own, cost) in enumerate(zip(random.normal(0, 0.5, 8), costs, strict=True))
-        ]
-        table = contrasts(
-            model(*crowd, responses(chance_of(4, -0.8), agent="net", seed=100 * sample + 99, repetitions=15))
-        )
-        for kind, second, planted in (("agents", "net", 0.1), ("trend", "", -0.4), ("trends", "net", 0.4)):
-            one = row(table, kind, "People", second)
-            held.append(one["low"] <= planted <= one["high"])
-    assert np.mean(held) >= 0.88
 
 
 def test_points_and_odds_on_different_sides_are_told() -> None:

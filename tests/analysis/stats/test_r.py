@@ -17,10 +17,10 @@ from observed import Trial, along, table, together
 from scipy.special import ndtr
 
 from spanlab.analysis.data.scoring import score_table
-from spanlab.analysis.stats.laplace import Laplace, Probit, fit
+from spanlab.analysis.stats.laplace import Laplace, fit
 from spanlab.analysis.stats.mixed_model import sort_cells
 from spanlab.analysis.stats.r_export import write_r, write_r_of_sensitivity
-from spanlab.analysis.stats.sensitivity_model import SensitivityModel, sensitivity_contrasts, sensitivity_model
+from spanlab.analysis.stats.sensitivity_model import SensitivityModel, sensitivity_model
 from spanlab.core.errors import SpanLabError
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -159,49 +159,3 @@ def test_sensitivity_has_a_script_of_its_own(tmp_path: Path) -> None:
         == []
     )
     assert not (tmp_path / "none").exists()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("words", [("different", "same"), ("left", "right")])
-def test_lme4_has_the_same_sensitivity(tmp_path: Path, words: tuple[str, str]) -> None:
-    """Without priors on either side. With this link lme4's Laplace takes the expected curvature,
-    which moves estimates by hundredths of a standard error."""
-    if (
-        shutil.which("Rscript") is None
-        or subprocess.run(["Rscript", "-e", "library(lme4)"], capture_output=True, check=False).returncode
-    ):
-        pytest.skip("no R with lme4 here: nothing was compared (apt install r-base-core r-cran-lme4)")
-    model = sensitivity_model(score_table(detecting(words)), "cd", "set_size")
-    _, script = write_r_of_sensitivity(model, tmp_path)
-    done = subprocess.run(["Rscript", str(script)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    theirs = {
-        (row["measure"], row["cell"]): row
-        for row in pd.read_csv(tmp_path / "cd_sensitivity_cells.csv").to_dict("records")
-    }
-    cells = model.cells
-    assert cells is not None
-    rows = cells.items.groupby(["cell", "signal", *cells.components])["correct"].agg(["sum", "size"]).reset_index()
-    where, half = np.eye(len(cells.table))[rows["cell"].to_numpy()], rows["signal"].to_numpy(float)[:, None] - 0.5
-    levels = [rows[name].to_numpy() for name in cells.components]
-    plain = fit(
-        Probit(rows["sum"].to_numpy(float), rows["size"].to_numpy(float), np.hstack([where * half, -where]), levels),
-        restricted=False,
-        penalised=False,
-    )
-    bias, scale = ("side bias", 2**-0.5) if words == ("left", "right") else ("criterion", 1.0)
-    printed = sensitivity_contrasts(model)
-    for at, cell in enumerate(cells.table.to_dict("records")):
-        for place, (measure, name, times) in enumerate((("dprime", "d′", scale), (bias, bias, 1.0))):
-            number, other = at + place * len(cells.table), theirs[measure, f"{cell['agent']} | {cell['condition']}"]
-            assert abs(times * plain.fixed[number] - other["estimate"]) < 0.05 * other["se"]
-            assert times * np.sqrt(plain.covariance[number, number]) == pytest.approx(other["se"], rel=0.05)
-            own = printed[
-                (printed["measure"] == name)
-                & (printed["kind"] == "agent in condition")
-                & (printed["condition"] == str(cell["condition"]))
-            ]
-            shown = own[own["first"] == cell["agent"]]
-            assert len(shown) <= 1
-            for row in shown.to_dict("records"):  # with priors it lies nearer to 0, by less than an error
-                assert abs(row["estimate"] - other["estimate"]) < other["se"]

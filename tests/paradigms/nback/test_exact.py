@@ -6,12 +6,11 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
-from nback_sets import LEVELS, MARKS
+from nback_sets import MARKS
 from pydantic import ValidationError
 from sampling import fits, loaded, sampler
 
@@ -55,109 +54,6 @@ def test_all_blocks_are_equally_likely(
     every = [(block, 1 / len(possible) / len(same)) for same in possible.values() for block in same]
     assert set(drawn) <= {block for block, _ in every}
     assert fits([drawn[block] for block, _ in every], [share for _, share in every])
-
-
-#: relation, values of each coordinate, n, length, and the numbers of lures that the paradigms ask
-#: for; some take a minute
-ROOM = [
-    *(
-        ("identical", (20,), n, length, (0, 2, 6 if length == 24 else 7))
-        for n in LEVELS
-        for length in (24, 30)
-        if n + length < 33
-    ),
-    pytest.param("identical", (20,), 3, 30, (0, 2, 7), marks=pytest.mark.slow),
-    *(
-        ("row_or_column", (3, 3), n, length, (6, 12) if length == 24 else (7, 15))
-        for n in (1, 2)
-        for length in (24, 30)
-    ),
-    *(
-        pytest.param("row_or_column", (3, 3), 3, length, (length // 4, length // 2), marks=pytest.mark.slow)
-        for length in (24, 30)
-    ),
-    *(
-        ("row_or_column_not_identical", (3, 3), n, length, (0, length // 4, length // 2))
-        for n in (1, 2)
-        for length in (24, 30)
-    ),
-    *(
-        pytest.param(
-            "row_or_column_not_identical", (3, 3), 3, length, (0, length // 4, length // 2), marks=pytest.mark.slow
-        )
-        for length in (24, 30)
-    ),
-]
-
-_Window = tuple[tuple[int, ...], ...]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("relation", "sizes", "n", "length", "lures"), ROOM)
-def test_every_set_of_match_positions_leaves_room_for_the_lures(
-    relation: str, sizes: tuple[int, ...], n: int, length: int, lures: tuple[int, ...]
-) -> None:
-    """A proof: all ways to choose the positions are gone through, those together that leave the
-    same possibilities. So positions are uniform with lures, too.
-
-    (Grids of other sizes have the same possibilities as letters, as there are at least five
-    different cells; the published generator has a few more.)
-    """
-    most = max(lures)
-    start: frozenset[tuple[_Window, int]] = frozenset([(((),) * len(sizes), 0)])
-    reached = {(0, start)}
-    for i in range(length):
-        following: set[tuple[int, frozenset[tuple[_Window, int]]]] = set()
-        for used, possible in reached:
-            left = length // 3 - used
-            if left and i >= n:
-                following.add(
-                    (
-                        used + 1,
-                        frozenset(
-                            (after, lured)
-                            for window, lured in possible
-                            for after, match, _ in _next(relation, window, sizes, n)
-                            if match
-                        ),
-                    )
-                )
-            if left < length - i:
-                others = (
-                    (after, lured + lure)
-                    for window, lured in possible
-                    for after, match, lure in _next(relation, window, sizes, n)
-                    if not match and not (lure and (i < n or lured == most))
-                )
-                following.add((used, frozenset(others)))
-        reached = following
-    assert {used for used, _ in reached} == {length // 3}
-    for _, possible in reached:
-        assert set(lures) <= {lured for _, lured in possible}
-
-
-@cache
-def _next(relation: str, window: _Window, sizes: tuple[int, ...], n: int) -> frozenset[tuple[_Window, bool, bool]]:
-    """What may follow on the last n+1 items (by coordinate, numbered anew): the next window,
-    whether the item matches, and whether it would be a lure."""
-    known = len(window[0])
-    found = set()
-    for item in itertools.product(
-        *(range(min(size, max(values, default=-1) + 2)) for values, size in zip(window, sizes, strict=True))
-    ):
-        like = dict.fromkeys(range(n + 2), False)
-        for lag in range(1, known + 1):
-            same = [value == values[known - lag] for value, values in zip(item, window, strict=True)]
-            like[lag] = (
-                all(same) if relation == "identical" else any(same) and (relation == "row_or_column" or not all(same))
-            )
-        after = tuple(_renumbered((*values, value)[-(n + 1) :]) for value, values in zip(item, window, strict=True))
-        found.add((after, like[n], (n > 1 and like[n - 1]) or like[n + 1]))
-    return frozenset(found)
-
-
-def _renumbered(values: Sequence[int]) -> tuple[int, ...]:
-    return tuple(list(dict.fromkeys(values)).index(value) for value in values)
 
 
 @pytest.mark.parametrize(

@@ -4,19 +4,15 @@ from elsewhere."""
 from __future__ import annotations
 
 import itertools
-import math
-import string
 from collections import Counter
 from typing import Any
 
 import numpy as np
 import pytest
-from chat_trials import converse
 from conditions import some_conditions
-from nback_sets import CONSONANTS, FAMILY, GENERATORS, LEVELS, MARKS, SETS, alike, blocks
+from nback_sets import CONSONANTS, FAMILY, LEVELS, MARKS, SETS, blocks
 from sampling import fits, loaded, sampler, trials
 from stimuli_strategies import stimulus
-from words_solver import solve
 
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import compile_trial
@@ -50,28 +46,6 @@ def test_letters_among_noise() -> None:
     # Symbols of one string differ from one another, so their counts vary less than chi-square
     # expects; this can only be too lenient.
     assert fits(Counter(mark for text in strings for mark in text if mark in MARKS).values())
-
-
-@pytest.mark.slow
-def test_noise_in_grids() -> None:
-    """1 to 3 different symbols in different empty cells, all uniform."""
-    taken = [cell for cell in range(9) for _ in range(1100)]
-    grids = sampler("cell_noise", taken=taken, grid=3, marks=list(MARKS), least=1, most=3).draw(
-        np.random.RandomState(2)
-    )
-    for cell, noise in zip(taken, grids, strict=True):
-        cells, marks = zip(*noise, strict=True)
-        assert list(cells) == sorted(set(cells)), "ordered by cell, so that the order in which they were drawn is lost"
-        assert cell not in cells
-        assert set(cells) <= set(range(9))
-        assert len(set(marks)) == len(marks)
-        assert set(marks) <= set(MARKS)
-    assert fits(Counter(map(len, grids)).values())
-    assert fits(Counter(mark for noise in grids for _, mark in noise).values())
-    for cell in range(9):
-        counts = Counter(where for own, noise in zip(taken, grids, strict=True) if own == cell for where, _ in noise)
-        assert len(counts) == 8
-        assert fits(counts.values())
 
 
 @pytest.mark.slow
@@ -129,21 +103,6 @@ def test_a_block_is_a_trial(name: str) -> None:
             }
 
 
-@pytest.mark.parametrize("n", LEVELS)
-@pytest.mark.slow
-def test_the_best_blind_guess(n: int) -> None:
-    """By counting: how often the more frequent answer is right at each place of a block."""
-    drawn = blocks("letters", n, times=3000)
-    shares = [np.mean([block[i]["label"] == "-" for block in drawn]) for i in range(24)]
-    blind = [
-        step.truth.blind
-        for step in _asked(compile_trial(loaded("nback_verbal"), {"n": n, "lures": "free", "block_length": 24}, 1))
-    ]
-    assert blind[:n] == [1.0] * n
-    assert blind[n:] == [pytest.approx(1 - 8 / (24 - n))] * (24 - n)
-    assert np.abs(np.array(blind) - shares).max() < 4 * math.sqrt(0.25 / 3000)
-
-
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", FAMILY)
 def test_what_a_network_is_trained_towards(name: str) -> None:
@@ -177,37 +136,6 @@ def test_networks_can_tell_items_apart() -> None:
 
 
 # Words --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", FAMILY)
-def test_the_words_suffice(name: str) -> None:
-    """A reader of the words is always right under the corrected generator; under the published one
-    it misses the unlabelled matches, and nothing else."""
-    which = {"nback_abstraction": "abstraction", "nback_abstraction_strict": "strict"}.get(name, "")
-    missed = 0
-    for generator in GENERATORS:
-        for trial in trials(name, generator, 1 if generator == "corrected" else 2):
-            answers = [(step, answer) for step, _, answer in converse(trial, loaded(name), solve)]
-            n, items = int(trial.levels["n"]), [_item(step) for step, _ in answers]
-            expected = [
-                i
-                for i in range(n, len(items))
-                if alike(which, items[i], items[i - n]) and answers[i][0].truth.answer == "-"
-            ]
-            assert [i for i, (step, answer) in enumerate(answers) if answer != step.truth.answer] == expected
-            assert generator == "published" or not expected
-            missed += len(expected)
-    assert missed or not which, "in the abstraction tasks there is one in every third block"
-
-
-def _item(step: Any) -> Any:
-    shown = step.percept.displays[0].stimulus
-    return (
-        shown.at
-        if isinstance(shown, LetterGrid)
-        else next(mark for mark in shown.symbol if mark in string.ascii_lowercase)
-    )
 
 
 def test_instructions_say_how_far_back() -> None:

@@ -11,12 +11,10 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from chat_trials import converse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 from sampling import fits, loaded, many, sampler, trials
-from words_solver import solve
 
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import compile_trial
@@ -176,15 +174,6 @@ def test_steps_times_and_labels(name: str) -> None:
         assert labels.targets == tuple(
             2 if step.truth.answer is None else options.index(cast(str, step.truth.answer)) for step in trial.steps
         )
-
-
-@pytest.mark.parametrize("generator", GENERATORS)
-@pytest.mark.parametrize("name", TIMES)
-@pytest.mark.slow
-def test_a_reader_of_words_is_always_right(name: str, generator: Generator) -> None:
-    for trial in trials(name, generator, 8):
-        for step, _, value in converse(trial, loaded(name), solve):
-            assert value == step.truth.answer
 
 
 @pytest.mark.parametrize("name", TIMES)

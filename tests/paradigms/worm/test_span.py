@@ -5,16 +5,13 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import combinations, pairwise
-from math import comb, prod
 from typing import Any, cast
 
 import numpy as np
 import pytest
-from chat_trials import converse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sampling import RARE, fits, loaded, many, sampler, trials, unrelated
-from words_solver import solve
 
 from spanlab.core.errors import SpanLabError
 from spanlab.human_data import published
@@ -120,72 +117,6 @@ def test_where_a_dot_moves_and_where_its_arrow_is_favour_nothing(generator: Gene
 # items: patterns ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("times", [3_000, pytest.param(10_000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("generator", GENERATORS)
-@pytest.mark.slow
-def test_patterns_slots_and_variations_favour_nothing(generator: Generator, times: int) -> None:
-    items = [item for pair in many("cs", "items", generator, times, storage="visual") for item in pair]
-    for n in (0, 7):
-        shares = [comb(cell, n) * comb(15 - cell, 7 - n) / comb(16, 8) for cell in range(16)]
-        cells = Counter(item["memory"][n] for item in items)
-        assert fits([cells[cell] for cell in range(16) if shares[cell]], [share for share in shares if share]), (
-            "the least and the greatest of eight of 16"
-        )
-    assert fits(Counter(item["slot"] for item in items).values())
-    for place in (0, 7):
-        gone: Counter[Any] = Counter()
-        for item in items:
-            if item["slot"] != place:
-                other = item["options"][place]
-                white = [cell for cell in range(16) if cell not in item["memory"]]
-                gone["gone", tuple(n for n, cell in enumerate(item["memory"]) if cell not in other)] += 1
-                gone["come", tuple(n for n, cell in enumerate(white) if cell in other)] += 1
-        for what in ("gone", "come"):
-            counts = [count for (which, _), count in gone.items() if which == what]
-            assert len(counts) == comb(8, 3)
-            assert fits(counts)
-
-
-def standing_out(options: list[list[int]]) -> list[int]:
-    """The places of the patterns that differ from all others in six cells, as an item differs from
-    its variations."""
-    apart = [[len(set(one) ^ set(other)) for other in options] for one in options]
-    return [place for place, own in enumerate(apart) if sorted(own) == [0, *[6] * 7]]
-
-
-@pytest.mark.slow
-def test_options_differ_from_one_another_as_corrected_and_some_are_the_same_as_published() -> None:
-    corrected = [item for pair in many("cs", "items", "corrected", storage="visual")[:2000] for item in pair]
-    assert all(len(set(one) ^ set(other)) == 6 for item in corrected for one, other in combinations(item["options"], 2))
-    again = sum(
-        len(set(map(tuple, item["options"]))) < 8
-        for pair in many("cs", "items", "published", storage="visual")
-        for item in pair
-    )
-    share = 1 - prod(1 - n / comb(8, 3) ** 2 for n in range(7))
-    assert fits([again, 20_000 - again], [share, 1 - share])
-
-
-@pytest.mark.slow
-def test_the_options_alone_tell_nothing_as_corrected_and_nearly_everything_as_published() -> None:
-    """As published, the item is the one that differs from each other option in six cells; these
-    differ from one another in up to twelve."""
-    told = 0
-    for pair in many("cs", "items", "published", storage="visual")[:2000]:
-        for item in pair:
-            assert item["slot"] in standing_out(item["options"])
-            told += standing_out(item["options"]) == [item["slot"]]
-    assert told / 4000 == pytest.approx(0.995, abs=0.004)
-    ranks: Counter[int] = Counter()
-    for pair in many("cs", "items", "corrected", storage="visual")[:4000]:
-        for item in pair:
-            assert standing_out(item["options"]) == list(range(8))
-            common = Counter(cell for option in item["options"] for cell in option)
-            typical = [sum(common[cell] for cell in option) for option in item["options"]]
-            ranks[sorted(range(8), key=typical.__getitem__).index(item["slot"])] += 1
-    assert fits(ranks.values()), "nor does an option give itself away by cells that are filled in many"
-
-
 def test_given_items_that_are_none_are_refused() -> None:
     for storage, wrong, message in (
         ("visual", {"slot": 8}, "the slot is one of 0 to 7"),
@@ -218,24 +149,6 @@ def test_colours_favour_nothing_and_read_as_what_they_are(generator: Generator) 
     for answer, several in SHADES.items():
         for shade in several:
             assert f"one colour: {answer} (" in ColourField(colour=shade).words()
-
-
-@pytest.mark.parametrize("generator", GENERATORS)
-@pytest.mark.slow
-def test_figures_are_symmetric_every_second_time(generator: Generator) -> None:
-    figures = [
-        figure
-        for ten in many("cs", "distractors", generator, 1000, distractor_domain="spatial", load=5)
-        for figure in ten
-    ]
-    assert {len(figure["cells"]) for figure in figures} == {20}
-    assert fits(Counter(figure["answer"] for figure in figures).values())
-    for figure in figures[:2000]:
-        alone = {cell for cell in figure["cells"] if cell // 10 * 10 + 9 - cell % 10 not in figure["cells"]}
-        assert bool(alone) == (figure["answer"] == "asymmetric")
-    twice = sum(len(set(figure["cells"])) < 20 for figure in figures if figure["answer"] == "symmetric")
-    share = 1 - prod(1 - n / 50 for n in range(10)) if generator == "published" else 0
-    assert twice / sum(figure["answer"] == "symmetric" for figure in figures) == pytest.approx(share, abs=0.03)
 
 
 def test_given_decisions_that_are_wrong_are_refused() -> None:
@@ -363,15 +276,6 @@ def test_layouts_of_rows() -> None:
     for wrong in ("3+1", "3+0+2", "+3", "3+", "3+-1", "0x9", "3x"):
         with pytest.raises(ValueError, match="layout must be columns x rows with room for 5 options"):
             Choice.model_validate({"options": 5, "layout": wrong})
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("generator", GENERATORS)
-@pytest.mark.parametrize("name", ["cs", "sts"])
-def test_a_reader_of_words_is_always_right(name: str, generator: Generator) -> None:
-    for trial in trials(name, generator, 10):
-        for step, _, value in converse(trial, loaded(name), solve):
-            assert value == step.truth.answer
 
 
 def test_people_and_models_are_told_what_counts() -> None:

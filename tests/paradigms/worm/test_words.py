@@ -6,10 +6,8 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
-from chat_trials import context, converse
 from conditions import some_conditions
 from sampling import fits, loaded, many, sampler, unrelated
-from words_solver import solve
 
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import RESPONSES, Trial, compile_trial, drawn_values, percept_bytes
@@ -209,18 +207,6 @@ def test_widest_words_fit_their_places() -> None:
 
 
 # -- words and replies -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("name", "places", "longest"), BOTH)
-def test_a_reader_of_the_words_scores_100_percent(name: str, places: int, longest: int) -> None:
-    for seed, levels in enumerate(loaded(name).combinations()):
-        trial = compile_trial(loaded(name), levels, seed)
-        for step, messages, value in converse(trial, loaded(name), solve):
-            assert value == step.truth.answer
-            assert not any(word in messages[0]["content"].split() for word in words_and_array(trial)[0]), (
-                "told before it is shown"
-            )
-        assert context(trial, loaded(name)).instructions
 
 
 def test_replies_are_read_as_they_come() -> None:

@@ -107,25 +107,6 @@ def test_numbers_are_given_once(study: Study, data: Path) -> None:
     assert [register(folder, "", "simulated").name for _ in range(2)] == ["simulated-1", "simulated-2"]
 
 
-def _registers(folder: Path, who: str, together: Any) -> None:
-    together.wait()
-    for n in range(10):
-        register(folder, f"{who}-{n}", "person")
-
-
-@linux
-@pytest.mark.slow
-def test_assistants_who_begin_at_the_same_moment_get_different_numbers(data: Path) -> None:
-    fork = multiprocessing.get_context("fork")
-    together = fork.Barrier(6)
-    processes = [fork.Process(target=_registers, args=(data, f"p{n}", together)) for n in range(6)]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join(HANGS_S)
-    assert sorted(person.number for person in people(data)) == list(range(1, 61))
-
-
 def test_a_list_of_people_that_cannot_be_trusted_is_damaged(data: Path) -> None:
     """Names and kinds become folders, also of people whom somebody else has written down."""
     for hostile in ({"name": "../x"}, {"kind": "../x"}, {"number": "../x"}, None):

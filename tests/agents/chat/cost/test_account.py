@@ -29,7 +29,6 @@ from spanlab.agents.chat.transport.departure import Departure, Fault
 from spanlab.api.options import parse_prices
 from spanlab.core.errors import SpanLabError
 from spanlab.sessions import read_responses, read_session
-from spanlab.sessions.record.reader import read_events
 from spanlab.sessions.record.table import COLUMNS
 
 LASTING = [column.name for column in COLUMNS if not column.measured]
@@ -417,37 +416,6 @@ def test_a_limit_with_a_server_that_does_not_count(run: Run, monkeypatch: pytest
 
 
 @pytest.mark.slow
-def test_resume_takes_all_settings_from_the_record(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    options = [
-        "--chat",
-        "reask=0",
-        "--concurrency",
-        "3",
-        "--care",
-        "timeout_s=77",
-        "--price",
-        "3/4",
-        "--max-tokens",
-        "4000",
-    ]
-    with _server(monkeypatch):
-        assert run("replay", "vsr", "--agent", "chat:m", "--trials", "6", *options)[0] == 1
-        assert run("resume", "data/vsr-chat-m-s1", "--max-tokens", "900000")[0] == 0
-    info = read_session(tmp_path / "data" / "vsr-chat-m-s1")
-    assert info["agent_settings"]["reask"] == 0
-    assert (info["care"]["concurrency"], info["care"]["timeout_s"], info["prices"]) == (
-        3,
-        77,
-        {"input": 3, "output": 4},
-    )
-    assert (
-        info["apparatus"]["concurrency"],
-        info["apparatus"]["timeout_s"],
-        info["apparatus"]["max_tokens_in_all"],
-    ) == (3, 77, 900000)
-
-
-@pytest.mark.slow
 def test_several_take_the_same_trials_and_all_are_estimated_before_the_first_starts(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -516,21 +484,3 @@ def test_options_for_chat_agents_where_there_is_none(run: Run, option: list[str]
     assert f"{option[0]} is for chat agents" in complaint(
         *run("replay", "vsr", "--agent", "ideal", "--trials", "1", *option)
     )
-
-
-@pytest.mark.slow
-def test_a_cache_is_told_apart_and_costs_nothing(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with _server(monkeypatch) as tap:
-        for _ in range(2):
-            assert (
-                run("replay", "vsr", "--agent", "chat:m", "--trials", "3", "--cache", "cache", "--price", "1/1")[0] == 0
-            )
-        asked = len(tap.requests)
-        assert (
-            run("replay", "vsr", "--agent", "chat:m", "--trials", "3", "--cache", "cache", "--chat", "repeat=2")[0] == 0
-        )
-    first, second = (read_session(tmp_path / "data" / name)["account"] for name in ("vsr-chat-m-s1", "vsr-chat-m-s1-2"))
-    assert (first["cached"], first["replies"]) == (0, asked)
-    assert (second["cached"], second["replies"], second["cost"], second["paid_twice_at_most"]) == (asked, 0, 0, 0)
-    assert len(tap.requests) == 2 * asked, "another repetition is asked anew"
-    assert read_events(tmp_path / "data" / "vsr-chat-m-s1")

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
 import pytest
 from chat_envelopes import body
 from chat_servers import Answer, Tap, listening
@@ -17,12 +16,11 @@ from chat_servers import Request as Heard
 from command_line import Run, complaint
 from reply_corpus import judged as judged_replies
 
-from spanlab.agents.chat import ChatSettings, EndpointError, RequestLimits
+from spanlab.agents.chat import ChatSettings, RequestLimits
 from spanlab.agents.chat.cost.account import Account
 from spanlab.agents.chat.cost.estimate import JUDGED_SHARE, by_pieces
-from spanlab.agents.chat.cost.totals import Prices
 from spanlab.agents.chat.messages import Reply
-from spanlab.agents.chat.transport.departure import Departure, Fault, RateLimiter
+from spanlab.agents.chat.transport.departure import Departure, RateLimiter
 from spanlab.core.errors import SpanLabError
 from spanlab.sessions import read_responses, read_session
 from spanlab.sessions.record.reader import read_events, read_transcript
@@ -193,73 +191,6 @@ def test_a_limit_holds_for_both_together(run: Run, monkeypatch: pytest.MonkeyPat
         assert 0.1 < account["cost"] + account["judge"]["cost"] <= 0.25 + 0.101
         unpriced = complaint(*run(*_RUN[:-1], "judge=judge-2@lab", "--max-cost", "1"))
     assert "--max-cost needs the price of the judge judge-2@lab" in unpriced
-
-
-_OWN, _JUDGES = Prices(input=2, output=10), Prices(input=20, output=100)
-
-
-def _spend(seed: int) -> tuple[float, float, float]:
-    """A session with a limit of cost and a judge ten times as dear, conversations that grow and
-    replies of lengths that differ much: what it cost, the limit, and what the dearest request cost."""
-    random = np.random.RandomState(seed)
-    limit, at_once, share, lost = (
-        float(random.choice(some)) for some in ([0.02, 0.1, 0.5], [1, 8, 64], [0.05, 0.3, 1.0], [0, 0.1])
-    )
-    own, judge = Account(RequestLimits(max_cost=limit), _OWN), Account(RequestLimits(max_cost=limit), _JUDGES)
-    own.share(judge)
-    own.foresee(3000, 900_000, 3000)
-    judge.foresee(3000, 300_000, 6000)
-    wanted: dict[Account, list[int]] = {own: [400 * (1 + place % 12) for place in range(3000)], judge: []}
-    under_way: dict[Account, list[tuple[Departure, Reply]]] = {own: [], judge: []}
-    cost = dearest = 0.0
-    refused = False
-    while True:
-        left = False
-        for account in (own, judge) if random.uniform() < 0.5 else (judge, own):
-            if not wanted[account] or refused or len(under_way[account]) >= at_once:
-                continue
-            held = Departure(account, wanted[account][0])
-            if not held.reserve(alone=not under_way[account]):
-                continue
-            left, refused = True, bool(held.refusal)
-            if refused:
-                held.release()
-                continue
-            held.leaves()
-            taken = (
-                round(wanted[account].pop(0) / random.uniform(2.5, 5)),
-                round(random.lognormal(4 if account is own else 1, 1)),
-            )
-            costs = (_OWN if account is own else _JUDGES).cost(*taken)
-            cost, dearest = cost + costs, max(dearest, costs)
-            under_way[account].append(
-                (held, Reply(content="", latency_ms=0, prompt_tokens=taken[0], completion_tokens=taken[1]))
-            )
-        busy = [account for account in (own, judge) if under_way[account]]
-        if left:
-            continue
-        if not busy:
-            return cost, limit, dearest
-        account = busy[random.randint(len(busy))]
-        held, reply = under_way[account].pop(random.randint(len(under_way[account])))
-        if random.uniform() < lost:
-            held.fails(Fault("timeout", EndpointError("too late", permanent=False), begun=True))
-        else:
-            held.ends(reply)
-            if account is own and random.uniform() < share:
-                wanted[judge].append(int(random.randint(300, 1500)))
-        held.release()
-
-
-@pytest.mark.slow
-def test_both_together_pass_a_limit_by_no_more_than_one_request() -> None:
-    passed = 0
-    for seed in (*range(50), 70, 73, 91, 187, 193, 272, 348, 401, 402, 438):
-        cost, limit, dearest = _spend(seed)
-        assert cost <= limit + dearest, (seed, cost, limit, dearest)
-        assert cost >= 0.5 * limit, "and it is made use of"
-        passed += cost > limit
-    assert passed <= 6, "and seldom passed at all"
 
 
 def test_who_waits_for_what_a_judge_holds_is_let_in_when_it_is_free() -> None:

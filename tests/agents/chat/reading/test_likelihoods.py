@@ -23,7 +23,7 @@ from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.responses.choice import Choice
 from spanlab.sessions import Request as Wanted
-from spanlab.sessions import Runner, Session, begin, find_sessions, read_responses, reopen
+from spanlab.sessions import Runner, Session, begin, read_responses
 from spanlab.sessions.costs import SessionOutlook
 from spanlab.sessions.record.reader import is_reply, read_events, read_transcript
 from spanlab.sessions.transcripts.transcript import Transcript
@@ -113,37 +113,6 @@ def test_what_is_kept_is_not_asked_again_and_is_foreseen(tmp_path: Path, convers
     assert len(tap.requests) == 44 + 1
     assert len(recorded(session)) == 4
     assert len([line for line in read_transcript(session.folder) if is_reply(line)]) == 44
-
-
-@pytest.mark.parametrize("way", ["prompt", "top"])
-@pytest.mark.slow
-def test_a_server_that_tells_nothing_is_asked_once_and_again_when_the_session_goes_on(tmp_path: Path, way: str) -> None:
-    """As after a start of it with another option: what it did not tell is no reply that would have
-    to be used."""
-    mute = True
-
-    def server(request: Request) -> Answer:
-        if mute:
-            return 200, "application/json", completion("3", "m", 10)
-        return likeliest(request) if way == "top" else like_vllm(request)
-
-    with listening(server) as tap:
-        with pytest.raises(SpanLabError, match="the server does not say how probable"):
-            take(tmp_path, tap.base_url, likelihoods=way)
-        assert len(tap.requests) == 1, "not one for each answer, and not the question"
-        mute = False
-        (folder,) = find_sessions([tmp_path])
-        agent = ChatAgent(
-            "m",
-            ChatSettings.read({"likelihoods": way}),
-            Endpoint(tap.base_url, key_variable=None),
-            RequestLimits(concurrency=1),
-        )
-        session = reopen(folder)
-        Runner(session, agent).run()
-    assert len(recorded(session)) == 4
-    account = Transcript(folder).account()
-    assert account["requests"] == account["replies"] == len(tap.requests) == 1 + 4 * (2 if way == "top" else 11)
 
 
 def likeliest(request: Request) -> Answer:

@@ -4,7 +4,6 @@ told and never used."""
 from __future__ import annotations
 
 import asyncio
-import json
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,19 +15,13 @@ from chat_servers import Stub, stub
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, RequestLimits
+from spanlab.agents.chat import Endpoint, RequestLimits
 from spanlab.agents.chat.messages import Message, Reply, Request, Text
 from spanlab.agents.chat.transport.client import Client
 from spanlab.agents.chat.transport.departure import Departures, Fault
 from spanlab.agents.chat.transport.paid_replies import ReplyCache
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms import load_paradigm, plan_session
-from spanlab.paradigms.language.schema import SessionDesign
-from spanlab.sessions import Request as Wanted
-from spanlab.sessions import Runner, begin, read_responses
-from spanlab.sessions.record.reader import read_transcript
 
-NBACK = load_paradigm("nback_verbal")
 REQUEST = Request((Message("user", (Text("m or -?"),)),), {"temperature": 0.5}, "1" * 16, "some name", 7)
 REPLY = Reply(
     content="m",
@@ -156,38 +149,6 @@ def test_a_client_asks_once(tmp_path: Path) -> None:
     assert (first.cached, second.cached, third.cached) == (False, True, False)
     assert second.content == first.content
     assert counted.left == 2
-
-
-def _session(server: Stub, data: Path, cache: Path, **settings: Any) -> tuple[Path, int]:
-    before = server.stats()["requests"]
-    agent = ChatAgent(
-        "any",
-        ChatSettings(reask=0, **settings),
-        Endpoint(server.base_url, key_variable=None),
-        RequestLimits(cache=cache, concurrency=4),
-    )
-    plan = plan_session(NBACK, seed=4, levels={"block_length": [24]}, trials=3, design=SessionDesign())
-    session = begin(data, NBACK, agent, plan, Wanted(seed=4))
-    Runner(session, agent).run()
-    return session.folder, server.stats()["requests"] - before
-
-
-@pytest.mark.slow
-def test_a_second_session_pays_for_nothing_and_another_repetition_for_everything(tmp_path: Path) -> None:
-    with stub(answers=["m", "-", "I cannot say."]) as server:
-        first, asked = _session(server, tmp_path / "data", tmp_path / "cache")
-        assert asked == 72
-        second, asked = _session(server, tmp_path / "data", tmp_path / "cache")
-        assert asked == 0
-        assert [line["reply"]["cached"] for line in read_transcript(second) if "reply" in line] == [True] * 72
-        assert not any("begun" in line for line in read_transcript(second)), "nothing left"
-        assert list(read_responses(second)["answer"]) == list(read_responses(first)["answer"])
-        for file in list((tmp_path / "cache").rglob("*.json"))[:2]:
-            file.write_text(json.dumps({}))
-        with pytest.warns(UserWarning, match="damaged"):
-            assert _session(server, tmp_path / "data", tmp_path / "cache")[1] == 2
-        assert _session(server, tmp_path / "data", tmp_path / "cache", repeat=2)[1] == 72
-        assert _session(server, tmp_path / "data", tmp_path / "cache", temperature=0.1)[1] == 72
 
 
 def test_servers_on_this_machine_are_told_apart_by_their_ports(tmp_path: Path) -> None:

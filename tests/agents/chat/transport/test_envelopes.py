@@ -10,20 +10,14 @@ from typing import Any
 
 import pytest
 from chat_envelopes import ERRORS, UNREADABLE, WHOLE, body
-from chat_servers import Answer, Tap, listening
-from chat_servers import Request as Heard
+from chat_servers import Tap, listening
 
-from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, EndpointError, RequestLimits
+from spanlab.agents.chat import Endpoint, EndpointError, RequestLimits
 from spanlab.agents.chat.messages import Message, Reply, Request, Text
 from spanlab.agents.chat.transport.client import Client
 from spanlab.agents.chat.transport.departure import Departures, Fault
 from spanlab.agents.chat.transport.paid_replies import ReplyCache
 from spanlab.agents.chat.transport.replies import NoReplyError, read_reply
-from spanlab.paradigms import load_paradigm, plan_session
-from spanlab.paradigms.language.schema import SessionDesign
-from spanlab.sessions import Request as Wanted
-from spanlab.sessions import Runner, begin, read_responses
-from spanlab.sessions.transcripts.transcript import Transcript
 
 REQUEST = Request((Message("user", (Text("m or -?"),)),), {}, "1" * 16, "talk", 7)
 
@@ -162,56 +156,6 @@ def test_nothing_left_when_there_was_no_connection() -> None:
 
 
 # Whole sessions
-
-NBACK = load_paradigm("nback_verbal")
-
-
-def _session(tap: Tap, data: Path, blocks: int, **care: Any) -> Transcript:
-    agent = ChatAgent(
-        "any", ChatSettings(reask=0), Endpoint(tap.base_url, key_variable=None), RequestLimits(concurrency=4, **care)
-    )
-    session = begin(
-        data,
-        NBACK,
-        agent,
-        plan_session(NBACK, seed=4, levels={"block_length": [24]}, trials=blocks, design=SessionDesign()),
-        Wanted(seed=4),
-    )
-    Runner(session, agent).run()
-    return Transcript(session.folder)
-
-
-@pytest.mark.slow
-def test_a_session_before_a_server_that_speaks_every_form(tmp_path: Path) -> None:
-    """All kinds of whole replies, and among them all errors that pass: nothing is scored but
-    replies, and the account is the server's own count."""
-    passing = [content for content, _, lasts, *_ in ERRORS.values() if not lasts]
-    whole = [content for content, _ in WHOLE.values()]
-    errors, replies, number = itertools.cycle(passing), itertools.cycle(whole), itertools.count(1)
-    sent: list[bytes] = []
-
-    def answer(heard: Heard) -> Answer:
-        sent.append(next(errors) if next(number) % 3 == 0 else next(replies))
-        return 200, "application/json", sent[-1]
-
-    # how long it waits after an error is of no interest here
-    with pytest.MonkeyPatch.context() as patch, listening(answer) as tap:
-        patch.setattr(Fault, "pause", lambda self, before, seed: 0.0)
-        read = _session(tap, tmp_path, 3, max_retries=40, max_retries_begun=40)
-        heard = len(tap.requests)
-    table, account = read_responses(read.folder), read.account()
-    assert set(table["outcome"]) == {"answered"}
-    assert set(table["answer"]) == {'"m"'}
-    assert account["requests"] == heard == len(sent)
-    assert account["replies"] == 72 == sum(content in whole for content in sent)
-    under_way = {content for content, *_, begun in ERRORS.values() if begun}
-    assert account["paid_twice_at_most"] == sum(content in under_way for content in sent)
-    assert account["refused"] == sum(content in passing and content not in under_way for content in sent)
-    counted = dict(WHOLE.values())
-    read_and_written = [counted.get(content, (100, 7) if content in under_way else (0, 0)) for content in sent]
-    assert account["prompt_tokens"] == sum(read or 0 for read, _ in read_and_written)
-    assert account["completion_tokens"] == sum(written or 0 for _, written in read_and_written)
-    assert sum(account["retries"].values()) == sum(content in passing for content in sent)
 
 
 def test_with_a_cache_a_healthy_server_is_asked_again(tmp_path: Path) -> None:

@@ -227,9 +227,3 @@ def _chaos(tmp_path: Path, blocks: int, request_limits: RequestLimits) -> Counte
 def test_a_session_before_a_server_that_fails_three_times_in_ten(tmp_path: Path) -> None:
     faults = _chaos(tmp_path, 5, RequestLimits(concurrency=8, timeout_s=1.5, max_retries_begun=12))
     assert {"rate_limit", "server", "connection", "garbage"} <= set(faults)
-
-
-@pytest.mark.slow
-def test_3600_calls_before_a_server_that_fails_three_times_in_ten(tmp_path: Path) -> None:
-    faults = _chaos(tmp_path, 150, RequestLimits(concurrency=50, timeout_s=5, max_retries_begun=12))
-    assert faults.total() > 1000
