@@ -13,7 +13,7 @@ from session_tools import Saying, take
 
 from spanlab.agents import AgentKind, Response
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms import Percept, list_paradigms, load_paradigm, plan_session
+from spanlab.paradigms import list_paradigms, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.paradigms.responses import (
     RESPONSES,
@@ -27,7 +27,6 @@ from spanlab.paradigms.responses import (
 )
 from spanlab.paradigms.responses.text import OpenText
 from spanlab.sessions import read_responses
-from spanlab.sessions.record.reader import finished_trials, read_events
 
 VSR, SFR = load_paradigm("vsr"), load_paradigm("sfr")
 PLAN = plan_session(VSR, 1, SessionDesign(), levels={"list_length": 9}, trials=4)
@@ -172,19 +171,6 @@ def test_a_list_stops_the_session(tmp_path: Path) -> None:
         take(tmp_path, SFR, Saying(lambda percept, number: Response([1, 2, 3])), plan)  # type: ignore[arg-type]
     taken = take(tmp_path / "tuple", SFR, Saying(lambda percept, number: Response((1, 2, 3))), plan)
     assert set(read_responses(taken.folder)["outcome"]) == {"answered"}
-
-
-def test_what_was_finished_before_is_kept(tmp_path: Path) -> None:
-    def say(percept: Percept, number: int) -> Response:
-        nonlocal asked
-        asked += 1
-        return Response(3 if asked <= 9 else "left")
-
-    asked = 0
-    with pytest.raises(SpanLabError, match="'left'"):
-        take(tmp_path, VSR, Saying(say), PLAN)
-    (folder,) = tmp_path.iterdir()
-    assert len(finished_trials(read_events(folder))) == 1
 
 
 # -- kinds of agents -------------------------------------------------------------------------------

@@ -3,7 +3,6 @@ package is one small file."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -20,7 +19,6 @@ from spanlab.agents import (
     Agent,
     AgentKind,
     BatchAgent,
-    Episode,
     Response,
     TrialContext,
     WindowAgent,
@@ -29,8 +27,8 @@ from spanlab.agents import (
 from spanlab.agents.registry import AgentRegistry
 from spanlab.core.agent_kinds import AGENT_GROUP, KINDS, NETWORK, PARTICIPANT, kind_named
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms import Percept, Truth, load_paradigm
-from spanlab.sessions import Runner, find_sessions, read_responses, read_session
+from spanlab.paradigms import Percept, load_paradigm
+from spanlab.sessions import find_sessions, read_responses, read_session
 
 ROOT = Path(__file__).resolve().parents[2]
 VSR = load_paradigm("vsr")
@@ -161,25 +159,6 @@ def test_settings_that_no_record_takes_leave_no_session_behind(tmp_path: Path, s
     assert not list(tmp_path.iterdir())
 
 
-def test_a_machine_without_methods_of_its_own_runs(tmp_path: Path) -> None:
-    """Everything but kind, start and step has a default."""
-
-    class Zero(Episode):
-        async def step(self, percept: Percept, truth: Truth | None = None) -> Response | None:
-            return None if percept.ask is None else Response(0)
-
-    class Least(Agent):
-        kind = AgentKind("least")
-
-        def start(self, context: TrialContext) -> Zero:
-            return Zero()
-
-    session = take(tmp_path, VSR, Least(), 2)
-    assert (session.info["agent"], session.info["agent_kind"], session.info["oracle"]) == ("least", "least", False)
-    Runner(session, Least()).run()  # nothing is left, and its settings are those of then
-    assert len(read_responses(session.folder))
-
-
 # -- kinds and names -------------------------------------------------------------------------------
 
 
@@ -307,55 +286,6 @@ def test_an_agent_of_another_package_is_one_small_file(tmp_path: Path) -> None:
     spanlab("compare", "data", "-o", "report")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("written", "misspelt", "told"),
-    [
-        (
-            'role="yardstick"',
-            'role="yardstik"',
-            "the role of the kind 'parrot' is 'yardstik'; did you mean 'yardstick'?",
-        ),
-    ],
-)
-def test_a_broken_package_is_named_and_hinders_nobody_else(
-    tmp_path: Path, written: str, misspelt: str, told: str
-) -> None:
-    """A mistake in a package of somebody else is a sentence at the command line; agents that ship
-    go on."""
-    site = tmp_path / "site"
-    folder = site / "broken-1.0.dist-info"
-    folder.mkdir(parents=True)
-    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n", encoding="utf-8")
-    (folder / "entry_points.txt").write_text("[spanlab.agents]\nparrot = parrot:Parrot\n", encoding="utf-8")
-    text = (
-        documented()["perseverator.py"]
-        .replace("perseverator", "parrot")
-        .replace("Perseverator", "Parrot")
-        .replace(written, misspelt)
-    )
-    (site / "parrot.py").write_text(text, encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(site)}
-    said = subprocess.run(
-        command("replay", "vsr", "--agent", "parrot", "--trials", "1"),
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
-    assert said.returncode == 1
-    assert f"the agent 'parrot' of broken cannot be loaded ({told}" in " ".join(said.stderr.split())
-    assert "Traceback" not in said.stderr
-    subprocess.run(
-        command("replay", "vsr", "--agent", "chance", "--trials", "1"),
-        env=environment,
-        cwd=tmp_path,
-        check=True,
-        capture_output=True,
-    )
-    assert json.loads(next((tmp_path / "data").glob("*/session.json")).read_text(encoding="utf-8"))["agent"] == "chance"
-
-
 class Elsewhere(Saying):
     """An agent of another package."""
 
@@ -375,27 +305,3 @@ def test_a_package_that_cannot_be_loaded_leaves_the_agents_of_others(monkeypatch
 
 
 # -- one way ---------------------------------------------------------------------------------------
-
-
-def test_nobody_looks_for_abilities_of_agents() -> None:
-    """Who can do what is said by base classes, and what a kind is by the one table."""
-    probes, kinds = (
-        re.compile(r"(has|get)attr\((\w+\.)*_?(agent|episode|window|mind)\b"),
-        "|".join(kind.name for kind in KINDS),
-    )
-    compared = re.compile(rf"(agent_|agent\.|facts\.)kind\W{{1,4}}(==|!=|in|not in)\s*\(?\"({kinds})\"")
-    found: list[str] = []
-    for room in ("agents", "sessions", "exchange", "analysis", "cli", "api"):
-        for path in sorted((ROOT / room).rglob("*.py")) if (ROOT / room).is_dir() else [ROOT / room]:
-            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-                if not line.lstrip().startswith(">>>") and (
-                    probes.search(line) or compared.search(line) or "ignore[attr-defined]" in line
-                ):
-                    found.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()}")
-    assert not found
-
-
-def test_nothing_stands_between_an_agent_and_the_runner() -> None:
-    """A class that passes on whatever it is asked for hides what it has not."""
-    rooms = (path for room in ("agents", "sessions") for path in (ROOT / room).rglob("*.py"))
-    assert not [path for path in rooms if "def __getattr__" in path.read_text(encoding="utf-8")]

@@ -17,7 +17,6 @@ import spanlab
 from spanlab import SpanLabError
 from spanlab.analysis.data.loading import load
 from spanlab.analysis.report.figures import compute_figures
-from spanlab.analysis.report.page import Options, compare
 
 
 def search(ms: float = 40.0, spread: float = 60.0, right: float = 0.9) -> Any:
@@ -86,16 +85,6 @@ def test_times_of_wrong_answers_and_of_machines_are_in_no_mean(tmp_path: Path) -
     assert set(drawing.table["agent_kind"]) == {"participant"}
 
 
-def test_medians_are_of_each_person(tmp_path: Path) -> None:
-    data = people(3, 60)
-    drawing = spanlab.figure("conditions", saved(tmp_path, data), along="set_size", value="rt_median").drawing
-    right = data[data["correct"].astype(bool)].astype({"rt_ms": float})
-    wanted = right.groupby(["set_size", "participant"])["rt_ms"].median().groupby("set_size").mean()
-    for size, row in rows_by(drawing.table, "set_size").items():
-        assert row["mean"] == pytest.approx(wanted[size])
-        assert row["n_units"] == 3
-
-
 def test_d_prime_along_a_column_is_that_of_the_planted_observer(tmp_path: Path) -> None:
     def trial(random: np.random.RandomState) -> list[tuple[dict[str, Any], float, None]]:
         size, changed = int(random.choice([2, 4])), bool(random.rand() < 0.5)
@@ -120,25 +109,6 @@ def test_d_prime_along_a_column_is_that_of_the_planted_observer(tmp_path: Path) 
         assert row["p"] < 0.01
 
 
-def test_two_sides_are_a_forced_choice(tmp_path: Path) -> None:
-    def trial(random: np.random.RandomState) -> list[tuple[dict[str, Any], float, None]]:
-        side, delay = str(random.choice(["left", "right"])), int(random.choice([1, 2]))
-        right = float(ndtr(1.5 / np.sqrt(2) + (0.4 if side == "left" else -0.4)))
-        return [({"factor_delay": delay, "correct_answer": json.dumps(side)}, right, None)]
-
-    file = saved(tmp_path, table(trial, 1600, paradigm="own"))
-    drawing = spanlab.figure("conditions", file, value="d_prime").drawing
-    assert drawing.table["mean"].to_numpy(float) == pytest.approx([1.5, 1.5], abs=0.3)
-    assert "√2" in drawing.caption
-
-
-def test_a_perfect_machine_has_no_interval_of_d_prime(tmp_path: Path) -> None:
-    machine = table(search(right=1.0), 60, paradigm="search")
-    drawing = spanlab.figure("conditions", saved(tmp_path, machine), along="set_size", value="d_prime").drawing
-    assert drawing.table["low"].isna().all()
-    assert drawing.table["note"].str.contains("no spread").all()
-
-
 @pytest.mark.slow
 def test_a_page_asks_for_factors_that_no_effect_shows(tmp_path: Path) -> None:
     found, _, _ = compute_figures(load([saved(tmp_path, people(4, 60))]), "search")
@@ -149,15 +119,6 @@ def test_a_page_asks_for_factors_that_no_effect_shows(tmp_path: Path) -> None:
     }
     plain = table(lambda random: [({"set_size": int(random.choice([2, 4]))}, 0.7, None)], 40, paradigm="own")
     assert "conditions_correct" not in compute_figures(load([saved(tmp_path, plain)]), "own")[0]
-
-
-@pytest.mark.slow
-def test_the_page_has_them_with_their_commands(tmp_path: Path) -> None:
-    page = compare([saved(tmp_path, people(4, 60))], tmp_path / "report", Options(all_figures=True)).read_text()
-    assert {"search_conditions_correct.svg", "search_conditions_rt_ms.svg"} <= {
-        one.name for one in (tmp_path / "report" / "figures").iterdir()
-    }
-    assert "--along set_size --by factor_present --value rt_ms" in page
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,6 @@ from spanlab.analysis.stats.mixture import (
     ENOUGH,
     circular_mean_sd,
     fit_mixture,
-    kappa_to_sd,
-    likelihood,
     mixture_limits,
 )
 
@@ -38,18 +36,6 @@ def test_circular_mean_and_sd() -> None:
     assert all(map(math.isnan, circular_mean_sd(np.array([]))))
 
 
-def test_the_sd_of_a_von_mises_distribution_is_that_of_its_samples() -> None:
-    angles = np.random.RandomState(1).vonmises(0, 5.0, 200_000)
-    assert kappa_to_sd(5.0) == pytest.approx(circular_mean_sd(angles)[1], rel=0.01)
-
-
-def test_the_slope_is_that_of_the_likelihood() -> None:
-    cosines, at = np.cos(np.random.RandomState(2).uniform(-math.pi, math.pi, 40)), np.array([0.7, 1.1])
-    for number, one in enumerate(np.eye(2) * 1e-6):
-        difference = (likelihood(at + one, cosines)[0] - likelihood(at - one, cosines)[0]) / 2e-6
-        assert likelihood(at, cosines)[1][number] == pytest.approx(difference, rel=1e-5, abs=1e-6)
-
-
 def test_many_answers_give_planted_values_back() -> None:
     random = np.random.RandomState(3)
     targets = random.uniform(0, 360, 4000)
@@ -60,12 +46,6 @@ def test_many_answers_give_planted_values_back() -> None:
     limits = mixture_limits(errors, fitted)
     assert limits["p_guess"][0] < 0.3 < limits["p_guess"][1]
     assert limits["sd"][0] < 20 * DEGREE < limits["sd"][1]
-
-
-def test_the_density_of_a_mixture_adds_up() -> None:
-    fitted = fit_mixture(np.random.RandomState(4).vonmises(0, 8.0, 300))
-    at = np.linspace(-math.pi, math.pi, 20_001)
-    assert np.trapezoid(fitted.density(at), at) == pytest.approx(1, abs=1e-6)
 
 
 @pytest.mark.slow

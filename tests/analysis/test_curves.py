@@ -10,8 +10,6 @@ import scipy.stats
 from analysis_tables import mixed, responses
 
 from spanlab.analysis.effects.curves import accuracy, overall, primacy_recency
-from spanlab.analysis.means import bootstrap
-from spanlab.analysis.means.bootstrap import estimate_pooled
 from spanlab.analysis.means.contrasts import estimate, score_limits
 
 
@@ -23,38 +21,6 @@ def bowed(length: int, position: int) -> float:
         if position == length
         else 0.5 - 0.1 * (length - 3)
     )
-
-
-def test_planted_serial_positions_come_back() -> None:
-    curve = accuracy(responses(bowed, repetitions=2000, seed=1), ("list_length", "serial_position"))
-    assert len(curve) == 3 + 4 + 5
-    for row in curve.to_dict("records"):
-        assert row["mean"] == pytest.approx(bowed(row["list_length"], row["serial_position"]), abs=0.04)
-        assert row["low"] < row["mean"] < row["high"]
-        assert (row["n_units"], row["n_items"], row["unit"], row["interval"]) == (2000, 2000, "trial", "binomial")
-        assert row["chance"] == pytest.approx(1 / 9)
-
-
-def test_planted_set_size_effect_comes_back() -> None:
-    curve = accuracy(
-        responses(lambda length, position: 1 - 0.15 * length, lengths=[2, 4, 6], repetitions=1500, seed=2),
-        ("set_size",),
-    )
-    assert curve["set_size"].tolist() == [2, 4, 6]
-    np.testing.assert_allclose(curve["mean"], [0.7, 0.4, 0.1], atol=0.03)
-
-
-@pytest.mark.slow
-def test_planted_primacy_and_recency_come_back() -> None:
-    table = primacy_recency(responses(bowed, repetitions=3000, seed=3))
-    planted = {"primacy": 0.45, "recency": 0.35}
-    assert len(table) == 6
-    for row in table.to_dict("records"):
-        assert row["mean"] == pytest.approx(planted[row["index"]], abs=0.05)
-        assert row["low"] < planted[row["index"]] < row["high"]
-    flat = primacy_recency(responses(lambda length, position: 0.6, repetitions=3000, seed=4))
-    assert flat["mean"].abs().max() < 0.05
-    assert not len(primacy_recency(responses(bowed, lengths=[2])))
 
 
 @pytest.mark.parametrize(("place", "index"), [(1, "primacy"), (5, "recency")])
@@ -135,23 +101,6 @@ def test_one_trial_and_cells_at_the_edges_are_said() -> None:
     assert few["note"] == "only 6 trials: rough interval"
 
 
-def test_the_same_units_give_the_same_interval_in_any_order() -> None:
-    values = np.random.RandomState(1).rand(30)
-    assert estimate(values) == estimate(values[::-1])
-    assert estimate(values, proportion=False) == estimate(values[::-1], proportion=False)
-    assert estimate([0.3] * 5).interval == "none"
-    assert estimate([]).n == 0
-    assert estimate([np.nan, 1.0]).n == 1
-
-
-def test_limits_of_shares_agree_with_the_t_interval_for_many_units() -> None:
-    values = np.random.RandomState(2).normal(0.5, 0.1, size=200)
-    low, high = scipy.stats.t.interval(0.95, 199, values.mean(), scipy.stats.sem(values))
-    for proportion in (True, False):
-        found = estimate(values, proportion=proportion)
-        assert (found.low, found.high) == (pytest.approx(low, abs=0.001), pytest.approx(high, abs=0.001))
-
-
 def test_the_score_interval_is_that_of_wilson_for_the_effective_number_of_answers() -> None:
     """With the variance of so many independent answers, and no doubt about it, it is Wilson's own;
     towards one half it ends where the variance has grown with the power of 1.5, as that of people
@@ -189,44 +138,3 @@ def test_intervals_of_right_and_wrong_hold_every_share() -> None:
     assert estimate([1.0] * 9 + [0.0] * 3).interval == "binomial"
     assert estimate([1.0] * 9 + [0.0] * 3, proportion=False).interval == "t"
     assert estimate([1.0] * 9 + [0.5] * 3).interval == "score"
-
-
-@pytest.mark.parametrize(("units", "p"), [(12, 0.6), (25, 0.8), (60, 0.35)])
-def test_intervals_cover_the_truth_about_as_often_as_they_say(units: int, p: float) -> None:
-    random = np.random.RandomState(units)
-    hits = 0
-    for _ in range(600):
-        found = estimate(random.binomial(1, p, size=units))
-        hits += found.low <= p <= found.high
-    assert 0.92 <= hits / 600 <= 0.99
-
-
-def test_resampling_whole_trials_covers_where_items_of_a_trial_go_together() -> None:
-    """Items of one trial share a good or a bad moment: treating them as independent would give
-    intervals that are far too narrow."""
-    table = responses(lambda length, position: 0.5, lengths=[8], repetitions=20, spread=0.5)
-    row, same = overall(table).iloc[0], estimate(table.groupby("trial")["correct"].mean().to_numpy(float))
-    assert (row["low"], row["high"]) == pytest.approx((same.low, same.high))
-    random = np.random.RandomState(5)
-    trials, items = 0, 0
-    for _ in range(300):
-        correct = random.rand(20, 8) < random.rand(20, 1)
-        whole, single = estimate(correct.mean(axis=1)), estimate(correct.ravel().astype(float))
-        trials += whole.low <= 0.5 <= whole.high
-        items += single.low <= 0.5 <= single.high
-    assert trials / 300 >= 0.91
-    assert items / 300 < 0.85
-
-
-def test_an_interval_of_counts_is_the_same_whether_draws_are_kept_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    counts = [np.array([[right, 12 - right] for right in rights], float) for rights in ((3, 7, 9, 9), (11, 2, 5, 5))]
-
-    def intervals() -> list[tuple[float, float]]:
-        bootstrap._resampled.cache_clear()
-        estimates = [estimate_pooled(rows, lambda sums: sums[:, 0] / sums.sum(axis=1)) for rows in counts]
-        return [(estimated.low, estimated.high) for estimated in estimates]
-
-    kept = intervals()
-    monkeypatch.setattr(bootstrap, "_KEPT", 0)
-    assert intervals() == kept
-    assert kept[0] != kept[1]

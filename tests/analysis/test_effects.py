@@ -3,7 +3,6 @@ nothing get a note and never an error."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,10 +21,8 @@ from spanlab.analysis.effects.effect import Effect, trends
 from spanlab.analysis.effects.reaction_times import fit, reaction_times
 from spanlab.analysis.effects.registry import EFFECTS, effect
 from spanlab.analysis.figure_catalogue import FIGURES
-from spanlab.analysis.figures.charts import draw, page
-from spanlab.analysis.figures.effect_figure import caption, effect_chart, looks_of, panel_names
+from spanlab.analysis.figures.effect_figure import caption, effect_chart, looks_of
 from spanlab.analysis.means.cell_means import Cells, unit_means
-from spanlab.analysis.means.contrasts import estimate
 from spanlab.core.errors import SpanLabError
 from spanlab.human_data import published
 from spanlab.paradigms import list_paradigms
@@ -209,48 +206,6 @@ def test_planted_effects_come_back(name: str) -> None:
         assert (row["n_units"] > 0, row["unit"]) == (True, "trial")
 
 
-#: Figures that are drawn here to the last: one panel, panels with names, places with names, an axis
-#: of its own.
-DRAWN = ("set_size", "free_recall", "task_switching", "capacity")
-
-
-#: Figures that are declared here in every run; the others are like one of them.
-DECLARED = (*DRAWN, "primacy_recency", "serial_position_retention", "switching_time", "first_recalled")
-
-
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize(
-    "name",
-    [
-        name if name in DECLARED else pytest.param(name, marks=pytest.mark.slow)
-        for name in (*sorted(PLANTED), "free_recall", "first_recalled")
-    ],
-)
-def test_every_effect_has_a_figure(name: str) -> None:
-    data, paradigm = (free_recalls(), "sfr") if name not in PLANTED else (PLANTED[name][0], PLANTED[name][2])
-    one = effect(name)
-    found = one.table(data, paradigm)
-    agents = looks_of(found)
-    spec = effect_chart(one, found, agents, title="A title", subtitle=caption(one, found))
-    drawn = draw(spec, agents) if name in DRAWN else json.dumps(spec, ensure_ascii=False)
-    assert "network:test" in drawn
-    assert one.x_title in drawn
-    assert all(panel in drawn for panel in panel_names(one, found)) if one.panels else True
-    points = [row for row in spec["data"]["values"] if row["role"] == "curve"]
-    assert len(points) == int(found["mean"].notna().sum())
-    if one.value == "correct":
-        assert any(row["role"] == "chance" for row in spec["data"]["values"])
-
-
-@pytest.mark.slow
-def test_a_page_needs_no_network() -> None:
-    one = effect("set_size")
-    found = one.table(PLANTED["set_size"][0], "vsr")
-    text = page(effect_chart(one, found, looks_of(found), title="Sizes"), looks_of(found))
-    assert "network:test" in text
-    assert 'src="http' not in text
-
-
 def test_free_recall_by_hand() -> None:
     found = effect("free_recall").table(free_recalls(), "sfr").set_index(["criterion", "list_length"])
     assert found["mean"].to_dict() == {
@@ -315,15 +270,6 @@ def test_curves_are_those_of_plain_group_bys() -> None:
             assert row["n_units"] == len(part)
 
 
-@pytest.mark.slow
-def test_sessions_are_the_units_of_a_machine_that_took_several() -> None:
-    runs = [responses(lambda length, place: 0.6, repetitions=3, seed=n, session=f"s{n}") for n in range(10)]
-    many, few, one = (accuracy(together(*runs[:number])).iloc[0] for number in (10, 2, 1))
-    assert (many["unit"], many["n_units"], few["unit"], one["unit"]) == ("session", 10, "session", "trial")
-    means = [run.groupby("trial")["correct"].mean().astype(float).mean() for run in runs]
-    assert many["sem"] == pytest.approx(scipy.stats.sem(means))
-
-
 def test_reaction_times_are_averaged_over_those_that_there_are() -> None:
     data = table(along("set_size", {2: 1.0, 4: 1.0}), 40)
     data["rt_ms"] = [500.0 if number % 2 else None for number in range(40)]
@@ -341,25 +287,6 @@ def test_k_by_hand(items: int, hits: float, alarms: float, pashler: float, cowan
     assert pashler_k(items, hits, alarms) == pytest.approx(pashler)
     assert cowan_k(items, hits, alarms) == pytest.approx(cowan)
     assert math.isnan(pashler_k(items, 1, 1))
-
-
-@pytest.mark.slow
-def test_k_of_people_is_averaged_over_people() -> None:
-    people = [
-        table(
-            change_detection(held, sizes=(4, 6)),
-            1500,
-            agent="participant",
-            kind="participant",
-            participant=f"P{n}",
-            paradigm="cd",
-            seed=n,
-        )
-        for n, held in enumerate((1.0, 2.0, 3.0, 4.0))
-    ]
-    found = effect("capacity").table(together(*people), "cd").set_index(["formula", "set_size"])
-    assert found.loc[("Pashler", 6), "mean"] == pytest.approx(2.5, abs=0.4)
-    assert (found.loc[("Pashler", 6), "unit"], found.loc[("Pashler", 6), "n_units"]) == ("participant", 4)
 
 
 def test_a_guesser_holds_nothing_on_average_and_somebody_who_saw_every_change_everything() -> None:
@@ -472,25 +399,6 @@ def test_switch_and_mixing_costs_come_back() -> None:
             assert found[cost]["p"] < 0.001
 
 
-@pytest.mark.slow
-def test_congruency_and_switch_costs_by_congruency_come_back() -> None:
-    accuracy = {"one task": 0.8, "repetition": 0.75, "switch": 0.5}
-    data = table(switching(accuracy, dict.fromkeys(accuracy, 500.0), (0.15, -40)), 800, paradigm="sts")
-    for name, planted in (("congruency", 0.15), ("congruency_time", 40)):
-        (found,) = trends(effect(name), data, "sts").to_dict("records")
-        assert (found["contrast"], found["low"] < planted < found["high"], found["p"] < 0.001) == (
-            "congruency effect",
-            True,
-            True,
-        )
-    found = rows_by(trends(effect("switching_by_congruency"), data, "sts"), "congruence", "contrast")
-    assert {panel for panel, _ in found} == {"congruent", "incongruent"}
-    assert all(
-        found[panel, "switch cost"]["low"] < 0.25 < found[panel, "switch cost"]["high"]
-        for panel in ("congruent", "incongruent")
-    )
-
-
 def test_somebody_who_ignores_the_cues_has_a_line_of_his_own() -> None:
     """Of congruent markers all, of incongruent ones half; older records that do not tell which are
     which have no such line."""
@@ -559,79 +467,6 @@ def test_the_library_has_every_paradigm_that_effects_name() -> None:
     assert len({one.name for one in EFFECTS}) == len(EFFECTS)
     with pytest.raises(SpanLabError, match="did you mean 'serial_position'"):
         effect("serial_positon")
-
-
-def test_intervals_of_very_many_units_are_those_that_resampling_gives() -> None:
-    values = (np.random.RandomState(1).rand(6000) < 0.7).astype(float)
-    found = estimate(values)
-    resampled = np.random.RandomState(2).binomial(6000, values.mean(), size=20_000) / 6000
-    np.testing.assert_allclose([found.low, found.high], np.quantile(resampled, [0.025, 0.975]), atol=5e-4)
-
-
-def poor() -> dict[str, pd.DataFrame]:
-    """Data that hold little, nothing, or something odd."""
-    full = responses(lambda length, place: 0.6, repetitions=4)
-    one = full[full["trial"] == 1]
-    return {
-        "empty": full.iloc[:0],
-        "nothing at all": pd.DataFrame(),
-        "one trial": one,
-        "one answer": full.iloc[:1],
-        "no positions": full.drop(columns=["serial_position", "list_length", "set_size"]),
-        "no chance": full.drop(columns=["chance"]),
-        "no trials": full.drop(columns=["trial", "trial_id"]),
-        "all missing": full.assign(correct=None),
-        "some missing": full.assign(
-            correct=pd.Series([None if number % 3 else True for number in range(len(full))], dtype=object)
-        ),
-        "all right": full.assign(correct=True),
-        "all wrong": full.assign(correct=False),
-        "all omitted": full.assign(outcome="omitted", correct=None),
-        "practice only": full.assign(practice=True),
-        "odd factors": full.assign(
-            factor_feature='"x"',
-            record_symmetry_offset="null",
-            factor_load=None,
-            record_transition='"?"',
-            factor_part_size="[1]",
-        ),
-        "one person": full.assign(agent_kind="participant", participant="A"),
-    }
-
-
-#: Poor data of every kind that are looked at in every run.
-POOREST = ("empty", "nothing at all", "one trial", "no trials", "some missing", "all right", "odd factors")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "what", [what if what in POOREST else pytest.param(what, marks=pytest.mark.slow) for what in sorted(poor())]
-)
-def test_poor_data_get_a_note_and_never_an_error(what: str) -> None:
-    scored = score_table(poor()[what])
-    for one in EFFECTS:
-        found = one.table(scored, "vsr", human="")
-        assert len(found) or one.notes(scored, "vsr", found)
-        slopes = trends(one, scored, "vsr")
-        assert (slopes["low"].notna() | (slopes["note"] != "")).all()
-        if len(found):
-            assert found["mean"].between(-1, 1).all() or one.name == "capacity"
-            bare = found["low"].isna()
-            assert (found.loc[bare, "note"] != "").all()
-            if (one.name, what) in (
-                ("serial_position", "some missing"),
-                ("primacy_recency", "one trial"),
-                ("set_size", "all right"),
-            ):
-                agents = looks_of(found)
-                assert draw(effect_chart(one, found, agents, title=what), agents)
-
-
-def test_cells_at_the_edges_keep_an_interval() -> None:
-    right = effect("serial_position").table(poor()["all right"], "vsr", human="")
-    assert (right["mean"] == 1).all()
-    assert (right["interval"] == "exact").all()
-    assert (right["low"] < 1).all()
 
 
 def test_a_figure_says_that_there_is_only_one_condition() -> None:

@@ -8,18 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from analysis_tables import mixed, responses
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from spanlab.analysis.data.exclusions import MEASURES, OF_FOLDERS, Exclusions, OfSessions, Rule, apply_exclusions
+from spanlab.analysis.data.exclusions import Exclusions, OfSessions, Rule, apply_exclusions
 from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.guessing import against_guessing
 from spanlab.api import read_rules
 from spanlab.core.errors import ParadigmError, SpanLabError
-
-#: the measures that need nothing but answers: scores stand in a table of their own
-OF_ANSWERS = {name: measure for name, measure in MEASURES.items() if name != "score"}
 
 
 def person(name: str, share: float, **options: object) -> pd.DataFrame:
@@ -162,49 +157,6 @@ def test_people_are_counted_in_each_paradigm_not_with_those_of_others() -> None:
     assert "1 of 7 participants left out, 120 of 840 answers (sfr: 0 of 5, vsr: 1 of 2): a (0)" in report.notes[0]
     _, report = left(table, rule("participants", "accuracy", below=0.5, paradigms=["vsr"]))
     assert "1 of 2 participants left out, 120 of 240 answers: a (0)" in report.notes[0]
-
-
-@pytest.mark.slow
-def test_nothing_left_and_nothing_there() -> None:
-    kept, report = left(data(), rule("participants", "answers", below=10_000))
-    assert not len(kept)
-    assert "Nothing is left" in report.notes[-1]
-    kept, report = left(
-        data().iloc[:0], rule("participants", "accuracy", below=0.5), rule("trials", "late_frames", above=1)
-    )
-    assert not len(kept)
-    assert list(report.rules["left_out"]) == [0, 0]
-    kept, report = left(data())
-    assert len(kept) == len(data())
-    assert not len(report.rules)
-    kept, report = left(
-        data()[["agent", "paradigm", "correct"]],
-        *(rule(levels[0], name, below=0) for name, (levels, _) in OF_ANSWERS.items() if name not in OF_FOLDERS),
-    )
-    assert len(kept) == len(data())
-
-
-@settings(max_examples=25, deadline=None)
-@given(
-    st.sampled_from([(level, name) for name, (levels, _) in OF_ANSWERS.items() for level in levels]),
-    st.floats(0, 1),
-    st.integers(0, 5),
-)
-@pytest.mark.slow
-def test_every_row_is_kept_or_counted(what: tuple[str, str], bound: float, seed: int) -> None:
-    table = mixed(
-        *(
-            responses(lambda *_: 0.6, kind="participant", participant=f"p{n}", seed=seed + n, repetitions=2)
-            for n in range(3)
-        )
-    )
-    table["rt_ms"] = np.random.RandomState(seed).uniform(100, 900, len(table))
-    kept, report = left(table.assign(_me=range(len(table))), rule(*what, above=bound), sessions=OfSessions({}, {}))
-    assert len(kept) + report.rules["rows_left_out"].sum() == len(table)
-    assert report.rules["answers_left_out"].sum() == report.units["answers"].sum()
-    assert len(report.units) == report.rules["left_out"].sum()
-    assert (report.units["value"] > bound).all()
-    assert list(kept["_me"]) == sorted(kept["_me"])
 
 
 def test_duplicate_rows_do_not_bring_an_answer_back() -> None:

@@ -14,11 +14,9 @@ import pandas as pd
 import pytest
 from analysis_tables import mixed, responses
 from guessed import guessed
-from scipy import stats
 
 from spanlab.analysis.data.scoring import Scored, score_table
 from spanlab.analysis.effects.registry import effect
-from spanlab.analysis.figures.effect_figure import effect_chart, looks_of
 from spanlab.analysis.guessing import against_guessing
 from spanlab.analysis.stats.laplace import Laplace, fit
 from spanlab.analysis.stats.mixed_contrasts import contrasts, terms
@@ -105,63 +103,7 @@ def test_a_cell_at_100_percent_does_not_hide_a_difference() -> None:
     assert one["f"] > wald
 
 
-def test_without_random_effects_the_likelihood_ratio_is_that_of_two_shares() -> None:
-    """By hand, with a prior so wide that it says nothing: G of a table of two by two."""
-    whole = Laplace(np.array([15.0, 30.0]), np.array([40.0, 45.0]), np.eye(2), prior_sd=1e4)
-    found: Any = stats.chi2_contingency([[15, 25], [30, 15]], correction=False, lambda_="log-likelihood")
-    g = found.statistic
-    assert 2 * (whole.profile([]) - whole.without(np.array([[1.0, -1.0]])).profile([])) == pytest.approx(g, rel=1e-4)
-
-
-@pytest.mark.slow
-def test_yardsticks_stretch_no_axis() -> None:
-    def times(agent: str, kind: str, ms: float) -> pd.DataFrame:
-        table = responses(
-            lambda *_: 1.0,
-            agent=agent,
-            kind=kind,
-            paradigm="sts",
-            lengths=(3,),
-            repetitions=12,
-            participant="A" * (kind == "participant"),
-        )
-        return table.assign(
-            record_transition=['"repeat"', '"switch"', '"repeat"'] * 12,
-            factor_switch_probability="0.5",
-            rt_ms=ms + 10.0 * table["trial"],
-        )
-
-    one = effect("switching_time")
-
-    def axis(*tables: pd.DataFrame) -> tuple[list[float], str]:
-        table = one.table(score_table(mixed(*tables)), "sts")
-        spec = effect_chart(one, table, looks_of(table), title="t")
-        return spec["layer"][3]["encoding"]["y"]["scale"]["domain"], str(spec)
-
-    people, slow = times("participant", "participant", 600.0), times("simulated", "simulated", 9000.0)
-    assert axis(people, slow)[0] == axis(people)[0]
-    assert "'clip': True" in axis(people, slow)[1]
-    assert axis(slow)[0][1] > 9000
-
-
 # against guessing ---------------------------------------------------------------------------------
-
-
-def guesser(seed: int, trials: int = 12, **options: object) -> pd.DataFrame:
-    return responses(lambda *_: 1 / 9, agent="dull", lengths=(4,), repetitions=trials, seed=seed, **options)  # type: ignore[arg-type]
-
-
-@pytest.mark.slow
-def test_a_guesser_beside_a_network_is_not_told_from_guessing() -> None:
-    """The comparison of a model's log odds with those of chance called 15 of these 30 different
-    from guessing."""
-    different: list[bool] = []
-    for sample in range(30):
-        good = responses(lambda *_: 0.8, agent="good", lengths=(4,), repetitions=12, seed=1000 + sample, spread=0.2)
-        table = guessed(score_table(mixed(guesser(sample), good))).set_index("agent")
-        assert table.loc["good", "verdict"] == "above"
-        different.append(str(table.loc["dull", "verdict"]) != "not told apart")
-    assert sum(different) <= 4  # of 30 at 5 %: 4 or fewer in 98 of 100
 
 
 def test_interval_and_test_of_a_share_never_contradict_each_other() -> None:

@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 from observed import recall, rows_by, together
 
-from spanlab.analysis.effects.effect import trends
 from spanlab.analysis.effects.recall import clustering, lag_counts, transitions
 from spanlab.analysis.effects.registry import effect
 
@@ -61,54 +60,6 @@ def test_first_recalls_and_lags_are_those_of_quail() -> None:
     for one, wanted in zip(lists, GOLDEN["lag_crp"], strict=True):
         mine = dict(zip(range(1 - len(one), len(one)), np.nan_to_num(crp(one, len(one))), strict=True))
         assert mine == pytest.approx({int(lag): value for lag, value in wanted.items()})
-
-
-def forward(random: np.random.RandomState, cells: list[int], along: float) -> list[int]:
-    """Recall that goes on to the next item with some probability, and else anywhere."""
-    left, out = list(range(len(cells))), [int(random.randint(len(cells)))]
-    left.remove(out[0])
-    while left:
-        following = out[-1] + 1 if out[-1] + 1 in left and random.rand() < along else int(random.choice(left))
-        out.append(following)
-        left.remove(following)
-    return [cells[one] for one in out]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("along", [0.0, 0.7])
-def test_forward_recall_stands_out_and_recall_in_any_order_does_not(along: float) -> None:
-    random = np.random.RandomState(3)
-    lists = [list(map(int, random.permutation(100)[:6])) for _ in range(150)]
-    data = people(
-        together(*(recall(cells, forward(random, cells, along), number) for number, cells in enumerate(lists, start=1)))
-    )
-    lag = rows_by(effect("lag_crp").table(data, "sfr"), "lag")
-    (above,) = trends(effect("temporal_clustering"), data, "sfr").to_dict("records")
-    if along:
-        assert lag[1]["low"] > lag[1]["chance"] + 0.2
-        assert above["low"] > 0.1
-    else:
-        assert all(abs(row["mean"] - row["chance"]) < 0.12 for row in lag.values())
-        assert above["low"] < 0 < above["high"]
-        assert above["p"] > 0.01
-
-
-@pytest.mark.slow
-def test_the_baseline_keeps_where_the_answers_were_and_which_items_were_recalled() -> None:
-    """Somebody who recalls the last three items only, in any order, has short lags and no
-    clustering."""
-    random = np.random.RandomState(1)
-    data = people(
-        together(
-            *(
-                recall(list(range(10, 20)), [int(one) for one in 17 + random.permutation(3)], number)
-                for number in range(1, 121)
-            )
-        )
-    )
-    score = rows_by(effect("temporal_clustering").table(data, "sfr"), "clustering")
-    assert score["as recalled"]["mean"] > 0.8
-    assert score["shuffled"]["mean"] == pytest.approx(score["as recalled"]["mean"], abs=0.05)
 
 
 def test_networks_have_no_order_of_answers() -> None:

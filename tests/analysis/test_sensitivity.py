@@ -137,20 +137,6 @@ def test_standard_errors_of_a_machine_are_those_of_gourevitch_and_galanter() -> 
     assert perfect["note"] == "no spread over 40 trials: no interval"
 
 
-def test_slopes_of_sensitivity_hold_what_was_planted_whatever_the_counts() -> None:
-    """The same arithmetic, over 20,000 samples of 20 questions of each kind in three conditions:
-    resampled limits held 90 of 100."""
-    random = np.random.RandomState(1)
-    for planted in ((2.0, 1.6, 1.2), (1.6, 1.6, 1.6), (3.5, 2.0, 0.5)):
-        means = np.array([sign * dprime / 2 - 0.2 for dprime in planted for sign in (1, -1)])
-        weights = np.kron([-0.25, 0.0, 0.25], [1.0, -1.0])
-        counts = random.binomial(20, ndtr(means), (20_000, 6))
-        known = np.array([[ndtri((count + 0.5) / 21), variance(count, 20)] for count in range(21)])
-        away = (known[counts, 0] - means) @ weights
-        reach = scipy.stats.t.ppf(0.975, 114) * np.sqrt(known[counts, 1] @ weights**2)
-        assert 0.94 <= np.mean(np.abs(away) <= reach) <= 0.975
-
-
 def test_a_z_score_of_fewer_questions_is_what_fewer_would_have_on_average() -> None:
     """Of 30 questions as of 5: the same expectation as of 5 that were asked, whatever the rate; and
     of no more than that, nothing changes."""
@@ -163,55 +149,9 @@ def test_a_z_score_of_fewer_questions_is_what_fewer_would_have_on_average() -> N
     assert thinned_z(np.arange(6), np.full(6, 5), 5) == pytest.approx(ndtri((np.arange(6) + 0.5) / 6))
 
 
-def unequal(seed: int, dprime: dict[int, float], people: int = 12) -> pd.DataFrame:
-    """People (spread of d' and criterion .3) who answer 60 questions of size 2 and 10 of size 4;
-    without people, one machine."""
-    random, rows = np.random.RandomState(seed), []
-    for person in range(max(1, people)):
-        own, criterion = random.normal(0, 0.3, 2) * (people > 0)
-        for size, many in ((2, 60), (4, 10)):
-            signal = np.arange(many) % 2 == 0
-            said = random.rand(many) < ndtr(np.where(signal, 0.5, -0.5) * (dprime[size] + own) - criterion)
-            words = [json.dumps(WORDS["cd"][not one]) for one in signal]
-            right = said == signal
-            rows.append(
-                pd.DataFrame(
-                    {
-                        "participant": f"P{person}" if people else "",
-                        "set_size": size,
-                        "correct_answer": words,
-                        "correct": right,
-                    }
-                )
-            )
-    kind = (
-        {"agent": "participant", "agent_kind": "participant"}
-        if people
-        else {"agent": "network:a", "agent_kind": "network"}
-    )
-    made = pd.concat(rows, ignore_index=True)
-    number = np.arange(len(made))
-    fixed = {"paradigm": "cd", "practice": False, "chance": 0.5, "step": 1, "ask": 1, "outcome": "answered"}
-    return made.assign(**kind, **fixed, session=made["participant"], trial=number, trial_id=number.astype(str))
-
-
 def slope(data: pd.DataFrame) -> dict[Any, Any]:
     rows = trends(effect("sensitivity"), data, "cd")
     return rows[rows["measure"] == "d′"].iloc[0].to_dict()
-
-
-@pytest.mark.slow
-def test_conditions_with_unequal_numbers_of_questions_are_compared_at_the_same_number() -> None:
-    found = slope(unequal(1, {2: 3.0, 4: 3.0}))
-    table = rows_by(effect("sensitivity").table(unequal(1, {2: 3.0, 4: 3.0}), "cd"), "measure", "set_size")
-    assert table["d′", 4]["mean"] < table["d′", 2]["mean"] - 0.4  # half an answer of 5 pulls more than of 30
-    assert abs(2 * found["value"]) < 0.25
-    assert found["p"] > 0.05
-    assert found["note"].startswith("compared as of 5 and 5 questions")
-    assert slope(unequal(1, {2: 3.0, 4: 1.0}))["p"] < 0.001
-    few = slope(unequal(1, {2: 3.0, 4: 1.0}, people=4))
-    assert math.isnan(few["p"])
-    assert few["note"].endswith("fewer than 8 participants: no interval, no test")
 
 
 def test_words_that_answer_two_tasks_are_no_signals() -> None:

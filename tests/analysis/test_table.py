@@ -157,21 +157,6 @@ def test_missing_useful_columns_are_said_and_leave_curves_empty() -> None:
     assert np.isnan(row["chance"])
 
 
-@pytest.mark.slow
-def test_every_column_may_be_missing_or_empty() -> None:
-    whole = responses(HALF, lengths=[3], repetitions=2)
-    for number, column in enumerate(name for name in whole.columns if whole[name].notna().any()):
-        for table in (whole.drop(columns=column), whole.assign(**{column: None if number % 2 else np.nan})):
-            scored = score_table(table)
-            for curve in (
-                overall(scored),
-                accuracy(scored, ("list_length", "serial_position")),
-                primacy_recency(scored),
-            ):
-                assert curve["mean"].dropna().between(-1, 1).all()
-            assert not len(intrusions(scored))
-
-
 def test_items_without_a_position_are_in_no_cell_and_counted() -> None:
     table = changed(responses(ALWAYS, lengths=[3], repetitions=2), slice(0, 1), serial_position=None)
     assert unplaced(table, ["serial_position"]) == 1

@@ -72,15 +72,6 @@ def test_a_fifth_of_unread_replies_is_still_tested() -> None:
     assert withheld_notes(data) == []
 
 
-@pytest.mark.slow
-def test_a_cell_that_was_hardly_read_is_left_out_alone() -> None:
-    data = scored(chat("a", 0.5, only=3, lengths=(3, 4, 5, 6)), chat("b", 0.0, lengths=(3, 4, 5, 6)))
-    table = mixed_model(data, "vsr", "list_length").cells.table
-    assert sorted(table.loc[table["agent"] == "a", "condition"]) == [4, 5, 6]
-    assert sorted(table.loc[table["agent"] == "b", "condition"]) == [3, 4, 5, 6]
-    assert "a at list_length 3" in withheld_notes(data, ("list_length",))[0]
-
-
 def test_people_and_networks_are_never_withheld() -> None:
     table = chat("a", 0.5)
     data = scored(table.assign(agent_kind="network"))

@@ -4,13 +4,11 @@ that nobody can foresee what comes."""
 from __future__ import annotations
 
 import itertools
-import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -26,7 +24,7 @@ from spanlab.paradigms import (
     plan_session,
     session_design,
 )
-from spanlab.paradigms.balance import BalanceError, answers_of, dealt, spread
+from spanlab.paradigms.balance import BalanceError, answers_of
 from spanlab.paradigms.checking import check_paradigm
 from spanlab.paradigms.compile import resolve_levels
 from spanlab.paradigms.design import replacement
@@ -256,40 +254,6 @@ def test_only_random_factors(tmp_path: Path) -> None:
     plan = plan_session(paradigm, 4, SessionDesign(repetitions=6, balance=["c"]))
     for cell in by_cell(plan, [resolve_levels(paradigm, trial.levels, trial.seed)["c"] for trial in plan]).values():
         assert Counter(cell) == {7: 2, 8: 2, 9: 2}
-
-
-@given(
-    seed=st.integers(0, 10_000),
-    sizes=st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=4), min_size=1, max_size=6),
-    kinds=st.integers(1, 5),
-)
-@settings(deadline=None)
-@pytest.mark.slow
-def test_dealing_is_even_at_every_level(seed: int, sizes: list[list[int]], kinds: int) -> None:
-    random = np.random.RandomState(seed)
-    hands = dealt(random, [sum(cell) for cell in sizes], kinds)
-    total = np.sum(hands, axis=0)
-    assert total.max() - total.min() <= 1
-    for cell, counts in zip(sizes, hands, strict=True):
-        assert max(counts) - min(counts) <= 1
-        shares = spread(random, counts, cell)
-        assert np.sum(shares, axis=0).tolist() == counts
-        assert all(
-            sum(share) == size and max(share) - min(share) <= 1 for share, size in zip(shares, cell, strict=True)
-        )
-
-
-@pytest.mark.slow
-def test_odd_trials_go_to_either_answer(tmp_path: Path) -> None:
-    """The answer that comes once more often is drawn: over many sessions neither is favoured."""
-    paradigm = coin(tmp_path, factors="a: [1]")
-    design = SessionDesign(repetitions=5, balance=["answer"])
-    plans = [plan_session(paradigm, seed, design) for seed in range(300)]
-    more = sum(
-        [answers_of(paradigm, one.levels, one.seed, "corrected")[0] for one in plan].count("left") == 3
-        for plan in plans
-    )
-    assert abs(more - 150) < 4 * math.sqrt(300) / 2
 
 
 # -- nobody can foresee what comes -----------------------------------------------------------------

@@ -16,7 +16,6 @@ import pytest
 from openpyxl import Workbook
 from paradigm_texts import PROBE, load, text
 from PIL import Image
-from scipy.stats import norm
 from session_tools import Saying, take
 
 from spanlab.agents.base import Response
@@ -25,7 +24,7 @@ from spanlab.analysis.data.coding import Declared, decoded, varied
 from spanlab.analysis.data.loading import load as load_data
 from spanlab.analysis.data.scoring import Scored, score_table
 from spanlab.analysis.effects.conditions import conditions_effect, effect_of_file
-from spanlab.analysis.effects.effect import between_panels, trends
+from spanlab.analysis.effects.effect import trends
 from spanlab.analysis.figures.conditions_figure import CONDITIONS, unnamed
 from spanlab.analysis.figures.figure import Wish
 from spanlab.analysis.report.figures import compute_figures
@@ -445,34 +444,6 @@ def test_effects_of_the_library_are_found_in_twelve_people(
         assert found[level]["low"] < planted < found[level]["high"]
     assert min(row["p"] for row in rows) < 0.001
     assert effect.method.startswith(load_paradigm(paradigm).data["effects"][name]["caption"])
-
-
-def test_preparation_makes_the_switch_cost_smaller() -> None:
-    """The interaction: 20 points between the two times to prepare."""
-    scored = twelve_people("task_switching", PLANTED["task_switching"])
-    effect = effect_of_file(scored.parts["task_switching"], "task_switching", "switch_cost")
-    rows = {row["contrast"]: row for row in between_panels(effect, scored, "task_switching").to_dict("records")}
-    assert set(rows) == {"mean, 100 minus 900", "switch cost, 100 minus 900"}
-    row = rows["switch cost, 100 minus 900"]
-    assert row["low"] < -0.2 < row["high"]
-    assert row["p"] < 0.001
-
-
-def test_d_context_is_hits_against_false_alarms_of_the_other_x() -> None:
-    scored = twelve_people("axcpt", PLANTED["axcpt"])
-    effect = effect_of_file(scored.parts["axcpt"], "axcpt", "d_context")
-    table = effect.table(scored, "axcpt", human="")
-    items = scored.items[scored.items["factor_delay_ms"].astype(str) == "1000"]
-    each = []
-    for _, own in items.groupby("participant"):
-        right = {
-            kind: own.loc[own["factor_trial_type"].astype(str).str.contains(kind), "correct"] for kind in ("AX", "BX")
-        }
-        hits, alarms = ((values.sum() + 0.5) / (len(values) + 1) for values in (right["AX"], 1 - right["BX"]))
-        each.append(norm.ppf(hits) - norm.ppf(alarms))
-    (row,) = table[table["factor_delay_ms"].astype(int) == 1000].to_dict("records")
-    assert row["mean"] == pytest.approx(np.mean(each))
-    assert "Signal: AX; noise: BX." in effect.method
 
 
 EFFECTS = """

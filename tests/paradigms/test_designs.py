@@ -108,16 +108,6 @@ def test_long_sessions_and_sessions_of_one_level_find_an_order() -> None:
     assert levels(plan_session(paradigm, 1, session_design(paradigm), {"list_length": 5})) == [(5,)] * 5
 
 
-@pytest.mark.slow
-def test_orders_are_shuffled_without_favour() -> None:
-    """Each combination comes first equally often: chi-square over 4,000 plans, 7 degrees of
-    freedom, beyond the 99.9 % point only by a fault."""
-    paradigm = load_paradigm("vsr")
-    design = SessionDesign(repetitions=1, max_run=3)
-    first = Counter(plan_session(paradigm, seed, design)[0].levels["list_length"] for seed in range(4000))
-    assert sum((first[length] - 500) ** 2 / 500 for length in range(2, 10)) < 24.32
-
-
 def test_blocks_hold_a_factor_and_come_in_shuffled_order(tmp_path: Path) -> None:
     paradigm = designed(tmp_path, "human: {repetitions: 3, blocked_by: [a]}", "both: {blocked_by: [a, b]}")
     orders = set()

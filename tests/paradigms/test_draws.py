@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from paradigm_texts import load, text
 
@@ -66,29 +66,6 @@ def test_a_trial_is_made_again_from_what_was_drawn_for_it(name: str, generator: 
         assert again.steps == trial.steps
         assert (again.levels, again.set_size, again.list_length) == (trial.levels, trial.set_size, trial.list_length)
         assert again.trial_id != trial.trial_id, "trials whose draws are given have names of their own"
-
-
-@settings(max_examples=25)
-@given(st.data())
-@pytest.mark.slow
-def test_draws_make_the_same_trial_with_any_other_seed(data: st.DataObject) -> None:
-    """Nothing random is left besides the draws and durations; the samplers accept what they draw."""
-    paradigm = LIBRARY[data.draw(st.sampled_from(list_paradigms()))]
-    generator: Generator = data.draw(st.sampled_from(GENERATORS))
-    levels = data.draw(st.sampled_from(paradigm.combinations()))
-    seed, other = data.draw(st.tuples(st.integers(0, 2**53), st.integers(0, 2**53)))
-    trial = compile_trial(paradigm, levels, seed, generator)
-    again = compile_trial(paradigm, trial.levels, other, generator, drawn_values(paradigm, levels, seed, generator))
-    machine = [
-        (step.percept.phase, step.percept.for_machine.stimulus, step.percept.ask, step.truth)
-        for step in trial.steps
-        if step.percept.model_step
-    ]
-    assert machine == [
-        (step.percept.phase, step.percept.for_machine.stimulus, step.percept.ask, step.truth)
-        for step in again.steps
-        if step.percept.model_step
-    ]
 
 
 def texts(trial: Trial) -> list[str]:

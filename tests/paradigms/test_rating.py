@@ -16,22 +16,17 @@ from session_tools import AtTheWindow, Saying, lasting, start, take
 from session_tools import spanlab as run_spanlab
 from virtual_lab import VirtualStage, VirtualWindow, play
 
-import spanlab
 from spanlab.agents.base import Response
 from spanlab.agents.chat import ChatSettings
 from spanlab.agents.human.input.answering import AnswerSheet, Press
 from spanlab.agents.registry import make_agent
 from spanlab.analysis.data.scoring import score_table
-from spanlab.analysis.figures.prospects import prospects
-from spanlab.analysis.report import folder as report_folder
 from spanlab.core.errors import ParadigmError, SpanLabError
-from spanlab.extensions.planning.before import methods_before
 from spanlab.paradigms import AnswerKeys, Ask, Paradigm, Percept, compile_trial, load_paradigm
 from spanlab.paradigms.checking import check_paradigm
 from spanlab.paradigms.responses import Rating
 from spanlab.sessions import Runner, read_responses, reopen
 from spanlab.sessions.record.reader import read_events
-from spanlab.sessions.rehearsal import rehearsed
 from spanlab.sessions.replaying import recorded_agent
 
 SURE = old_or_new(
@@ -181,27 +176,6 @@ def test_ratings_are_rows_of_the_table_and_in_no_accuracy(tmp_path: Path, sure: 
     assert answers[["scale_from", "scale_to"]].isna().all(axis=None)
     assert found.items["correct"].mean() == pytest.approx(right.mean())
     assert read_responses(session.folder)["correct"].mean() == pytest.approx(right.mean())
-
-
-@pytest.mark.slow
-def test_figures_of_confidence_are_foreseen_and_on_the_page(
-    tmp_path: Path, sure: Paradigm, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    foreseen = rehearsed(
-        compile_trial(sure, {"list_length": 2 + 2 * (seed % 2)}, seed) for seed in range(8)
-    ).to_pandas()
-    assert {"calibration", "roc", "zroc"} <= {*prospects(foreseen, "sure").figures}
-    text = methods_before(str(tmp_path / "sure.yaml"))
-    assert "ROC from ratings of confidence: The area under the curve" in text
-    assert "Dorfman, D. D." in text
-    session = take(tmp_path, sure, make_agent("capacity:2"), 40, seed=3)
-    monkeypatch.setattr(report_folder, "save", lambda *_: [])
-    spanlab.compare(session.folder, tmp_path / "report")
-    page = (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
-    assert {"sure_calibration", "sure_roc", "sure_zroc"} <= {*re.findall(r'<figure id="([^"]+)">', page)}
-    (row,) = pd.read_csv(tmp_path / "report" / "tables" / "sure_roc.csv").to_dict("records")
-    assert row["note"].startswith("only ")
-    assert row["type2_auc"] > 0.7, "this observer knows when it guesses"
 
 
 def test_a_rating_that_was_left_out_is_no_wrong_answer(tmp_path: Path, sure: Paradigm) -> None:

@@ -14,13 +14,11 @@ from typing import Any
 import pandas as pd
 import pytest
 from chat_servers import Request, Tap, recording
-from session_tools import take
 
 from servers import sessions
 from servers.running import TextServer
 from servers.sessions import killed_and_resumed, lasting, replies, served_at, session, shortest, spanlab
 from spanlab.agents.chat import ChatAgent
-from spanlab.agents.registry import make_agent
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import compile_trial, list_paradigms, load_paradigm
 from spanlab.sessions import read_responses, read_session
@@ -379,29 +377,3 @@ def test_likelihoods_are_the_product_of_what_the_server_says_of_each_token(
     # numbers of half precision in its cache: .02 a token, five of them
     assert shared[0] == pytest.approx(shared[1], abs=0.1)
     assert shared[0] < 0
-
-
-def test_the_answers_of_somebody_are_scored_given_what_came_before(tap: Tap, tmp_path: Path) -> None:
-    """A paradigm with few allowed answers: this server takes its time for every token that it is
-    sent."""
-    paradigm = load_paradigm("cd")
-    person = take(tmp_path / "data", paradigm, make_agent("capacity:2", 1), 3, 1, {"set_size": [2]})
-    arguments = [
-        "score-choices",
-        person.folder,
-        "--agent",
-        f"chat:{MODEL}",
-        "--chat",
-        "likelihoods=echo",
-        "--concurrency",
-        "1",
-    ]
-    scored = spanlab(*arguments, env=served_at(tap.base_url))
-    assert scored.returncode == 0, scored.stderr
-    assert "bits per choice in 3 answers of 3 trials; chance 1.00" in scored.stdout
-    assert len(tap.requests) == 3 * 3
-    assert max(request.body["prompt"].count("Answer: ") for request in tap.requests) == 3, (
-        "the person's own answers stand where the model's would"
-    )
-    assert spanlab(*arguments, env=served_at(tap.base_url)).stdout == scored.stdout
-    assert len(tap.requests) == 3 * 3, "nothing is asked twice"

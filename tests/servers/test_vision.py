@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import pytest
 from chat_servers import Request, Tap, recording
 
 from servers.running import VisionServer
-from servers.sessions import agent, killed_and_resumed, lasting, replies, served_at, session, spanlab
+from servers.sessions import agent, replies, session, spanlab
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import list_paradigms, load_paradigm
 from spanlab.sessions import read_responses, read_session
@@ -200,42 +199,3 @@ def test_bytes_that_are_no_text_go_through_everything(tap: Tap, tmp_path: Path) 
     assert not [character for character in told.stdout if ord(character) < 32 and character not in "\n\t"], (
         "a reply does not steer the terminal"
     )
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="kills by signal")
-def test_a_session_with_pictures_is_killed_and_resumed(tap: Tap, tmp_path: Path) -> None:
-    settings = [
-        word
-        for name, value in {**PICTURES, "probe": "tokens", "reask": 1}.items()
-        for word in ("--chat", f"{name}={value}")
-    ]
-    taken = [
-        "replay",
-        "vsr",
-        "--agent",
-        f"chat:{VisionServer.model}",
-        "--trials",
-        "4",
-        "--set",
-        "list_length=3",
-        "--concurrency",
-        "2",
-        *settings,
-    ]
-    done = spanlab(*taken, "--data", tmp_path / "whole", env=served_at(tap.base_url))
-    assert done.returncode == 0, done.stderr
-    (whole,) = (tmp_path / "whole").iterdir()
-    alone = len(tap.requests)
-    folder, kills = killed_and_resumed(tmp_path / "killed", tap, taken, every=6)
-    assert kills >= 2
-    pd.testing.assert_frame_equal(lasting(folder), lasting(whole))
-    assert _said(folder) == _said(whole)
-    assert alone <= len(tap.requests) - alone <= alone + 2 * kills, "only requests in flight were sent twice"
-    told = spanlab("transcript", folder)
-    assert told.returncode == 0, told.stderr
-    assert "differ" not in told.stdout
-
-
-def _said(folder: Path) -> list[tuple[int, int, str]]:
-    """Every reply in its place."""
-    return sorted((int(line["trial"]), line["ask"], line["reply"]["content"]) for line in replies(folder))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,9 +16,8 @@ from scipy import stats
 from session_tools import GO_NOGO, WHO, Saying, lasting, take
 
 from spanlab.agents.at_once import BatchAgent
-from spanlab.agents.base import Agent, Episode, Response, TrialContext
+from spanlab.agents.base import Response, TrialContext
 from spanlab.agents.registry import make_agent
-from spanlab.core.agent_kinds import NETWORK, AgentKind
 from spanlab.paradigms import Paradigm, Percept, PlannedTrial, Trial, compile_trial, list_paradigms, load_paradigm
 from spanlab.sessions import Request, Session, read_responses, read_session, reopen
 from spanlab.sessions.replaying import recorded_agent
@@ -232,32 +231,6 @@ def fewer_right(more: pd.Series, fewer: pd.Series) -> float:
 
 
 # -- batches ---------------------------------------------------------------------------------------
-
-
-class Stepping(Agent):
-    """The same agent without its ability to answer in batches."""
-
-    kind: ClassVar[AgentKind] = NETWORK
-
-    def __init__(self, agent: Agent) -> None:
-        self.agent, self.name = agent, agent.name
-
-    def start(self, context: TrialContext) -> Episode:
-        return self.agent.start(context)
-
-    def settings(self) -> Mapping[str, Any]:
-        return self.agent.settings()
-
-
-@pytest.mark.slow
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize("name", ["vsr", "sfr", "smu"])
-def test_a_network_in_batches_gives_the_table_that_stepping_gives(tmp_path: Path, name: str) -> None:
-    agent = make_agent("network:laptop")
-    assert isinstance(agent, BatchAgent)
-    batched = take(tmp_path / "batched", load_paradigm(name), agent, 12)
-    stepped = take(tmp_path / "stepped", load_paradigm(name), Stepping(agent), 12)
-    pd.testing.assert_frame_equal(lasting(batched.folder), lasting(stepped.folder))
 
 
 class InBatches(Saying, BatchAgent):

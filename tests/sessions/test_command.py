@@ -4,7 +4,6 @@ resume; and what is refused in one sentence."""
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import signal
@@ -422,26 +421,3 @@ def test_a_table_that_cannot_be_written_is_written_later(run: Run, cut: Path) ->
     (cut / ".responses.csv.part").rmdir()
     assert run("resume", cut)[0] == 0
     assert (cut / "responses.csv").exists()
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not sys.platform.startswith("linux") or os.geteuid() != 0, reason="mounts a small disk")
-def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], capture_output=True).returncode:
-        pytest.skip("mounting is not allowed here")
-    try:
-        stopped = spanlab("replay", "vsr", "--agent", "chance", "--trials", "60", "--data", disk)
-        assert stopped.returncode == 1
-        assert "No space left on device" in stopped.stderr
-        assert "Traceback" not in stopped.stderr
-        folder = next(disk.iterdir())
-        assert len(read_responses(folder)) > 10
-        moved = tmp_path / "moved"
-        shutil.copytree(folder, moved)
-    finally:
-        subprocess.run(["umount", disk], check=True)
-    assert spanlab("resume", moved).returncode == 0
-    undisturbed = spanlab("replay", "vsr", "--agent", "chance", "--trials", "60", "--data", tmp_path / "whole")
-    pd.testing.assert_frame_equal(lasting(moved), lasting(Path(undisturbed.stdout.strip())))

@@ -47,55 +47,6 @@ def test_commit_returns_when_everything_before_it_is_on_the_disk(
     recorder.finish()
 
 
-def test_whoever_waits_at_the_same_time_waits_for_the_same_writing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A disk that takes 20 ms for each writing, and two hundred replies at once: each is there when
-    its task goes on, after a few writings."""
-    real, synced, on_disk = os.fsync, [], []
-
-    def slow(descriptor: int) -> None:
-        time.sleep(0.02)
-        real(descriptor)
-        synced.append(os.fstat(descriptor).st_size)
-
-    async def everyone() -> None:
-        recorder = Recorder(tmp_path)
-        journals = [TrialJournal(recorder, str(number + 1), 1, []) for number in range(200)]
-
-        async def one(journal: TrialJournal, number: int) -> None:
-            line = {"ask": 1, "request": str(number)}
-            journal.begun(line)
-            await journal.keep({**line, "sent": [], "reply": {"content": "x" * number, "latency_ms": 1.0}})
-            on_disk.append(
-                f'"request":"{number}","sent"'.encode()
-                in recorder.path.with_name(TRANSCRIPTS).read_bytes()[: synced[-1]]
-            )
-
-        ticks = 0
-
-        async def tick() -> None:
-            nonlocal ticks
-            while True:
-                await asyncio.sleep(0.001)
-                ticks += 1
-
-        ticking = asyncio.ensure_future(tick())
-        await asyncio.gather(*(one(journal, number) for number, journal in enumerate(journals)))
-        ticking.cancel()
-        recorder.finish()
-        assert ticks >= 2, "other tasks go on while the disk is waited for"
-
-    monkeypatch.setattr(os, "fsync", slow)
-    asyncio.run(everyone())
-    assert len(synced) < 200 / 2, "few writings for many who wait"
-    assert on_disk == [True] * 200
-    assert len(synced) < 50
-    lines = read_transcript(tmp_path)
-    assert [line["request"] for line in lines if "reply" in line] == [str(number) for number in range(200)]
-    assert in_vain(lines).count == 0
-
-
 def test_requests_without_a_reply_are_counted_per_attempt(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path)
     for attempt in (1, 2):

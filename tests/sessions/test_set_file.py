@@ -18,7 +18,6 @@ from session_tools import command
 
 from spanlab.core.atomic_files import only_writer
 from spanlab.sessions import find_sessions, read_responses, read_session
-from spanlab.sessions.evaluations import evaluation_set
 
 Run = Callable[..., Any]
 FILE = """\
@@ -302,25 +301,6 @@ def test_a_set_runs_once_at_a_time(run: Run, tap: Tap, tmp_path: Path) -> None:
     assert status != 0
     assert "models runs in" in err
     assert run("replay", "--set-file", path, "--data", tmp_path / "data")[0] == 0
-
-
-def test_the_work_beside_the_sessions_grows_with_their_number_and_not_with_its_square(
-    run: Run, tap: Tap, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    reads: list[Path] = []
-    read = evaluation_set.read_events
-
-    def counted(folder: Path) -> Any:
-        reads.append(folder)
-        return read(folder)
-
-    monkeypatch.setattr(evaluation_set, "read_events", counted)
-    text = (
-        "agents: [ideal, chance, 'capacity:1', 'capacity:2', 'capacity:3']\nparadigms: {vsr: {trials: 1}, cd: {trials:"
-        " 1}}\n"
-    )
-    assert run("replay", "--set-file", written(tmp_path, text), "--data", tmp_path / "data")[0] == 0
-    assert len(reads) <= 2 * 10
 
 
 @pytest.mark.slow

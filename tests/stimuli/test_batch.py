@@ -4,7 +4,6 @@ stimulus goes and whatever was rendered before."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -139,18 +138,6 @@ def test_a_batch_of_anything_equals_single_frames(stimuli: list[Stimulus]) -> No
 
 def test_no_stimuli_have_no_frames() -> None:
     assert network_frames([]).shape == (0, 32, 32, 3)
-
-
-@pytest.mark.slow
-def test_several_threads_may_render(eager: None) -> None:
-    stimuli, frames = pool()
-    with ThreadPoolExecutor(4) as threads:
-        for seed, found in enumerate(
-            threads.map(
-                lambda seed: network_frames([stimuli[n] for n in Random(seed).permutation(len(stimuli))]), range(8)
-            )
-        ):
-            np.testing.assert_array_equal(found, frames[Random(seed).permutation(len(stimuli))])
 
 
 # --- tilings of any kind --------------------------------------------------------------------------
@@ -302,60 +289,6 @@ def test_corners_off_the_canvas_are_refused() -> None:
 
 
 # --- what is kept stays small ---------------------------------------------------------------------
-
-
-def test_shapes_and_pictures_are_forgotten_when_they_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch, "_CHUNK", 4)
-    random = Random(3)
-    for shapes_kept, pixels_kept in ((10, 10**9), (10**9, 600)):
-        monkeypatch.setattr(batch, "_MOST_SHAPES", shapes_kept)
-        monkeypatch.setattr(batch, "_MOST_PIXELS", pixels_kept)
-        known = Sprites(paint, BACKGROUND)
-        largest = (0, 0)
-        for _ in range(12):
-            some = [
-                Scatter(
-                    paint,
-                    [("box", 3, int(random.randint(1, 30)), tuple(map(int, random.randint(256, size=3))))],
-                    random.randint(96, size=2).tolist(),
-                )
-                for _ in range(8)
-            ]
-            pasted(known, some, BACKGROUND)
-            largest = (max(largest[0], len(known._numbers)), max(largest[1], known._covered.size))
-        # what one chunk of four may add
-        assert largest[0] <= shapes_kept + 4
-        assert largest[1] <= max(10 * 60 + 4 * 60, pixels_kept * 2)
-
-
-def test_tables_are_made_when_they_are_worth_it_and_the_least_wanted_is_forgotten() -> None:
-    made: list[str] = []
-
-    def make(key: str) -> str:
-        made.append(key)
-        return key.upper()
-
-    kept = batch._Made(make, most=2)
-    assert kept.get("a", batch._WORTH - 1) is None
-    assert kept.get("a", 1) == "A"
-    assert kept.get("b", batch._WORTH) == "B"
-    assert kept.get("a", 1) == "A"
-    assert kept.get("c", batch._WORTH) == "C"  # b goes
-    assert kept.get("a", 1) == "A"
-    assert kept.get("b", 1) is None
-    assert made == ["a", "b", "c"]
-    assert len(kept._wanted) == 2
-
-
-def test_any_number_of_families_leaves_few_tables(monkeypatch: pytest.MonkeyPatch, eager: None) -> None:
-    kept = batch._Made(Table.of, most=3)
-    monkeypatch.setattr(batch, "_TABLES", kept)
-    stimuli = [
-        stimulus("matrix", {"grid": 2, "filled": [0, 3], "colour": f"#0000{number:02x}"}) for number in range(1, 9)
-    ]
-    for _ in range(2):
-        np.testing.assert_array_equal(network_frames(stimuli), singly(stimuli))
-        assert len(kept._made) <= len(kept._wanted) == 3
 
 
 # --- stimuli of others ----------------------------------------------------------------------------

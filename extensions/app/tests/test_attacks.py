@@ -42,47 +42,6 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-@pytest.mark.parametrize(
-    "host",
-    [
-        "evil.example:8760",
-        "127.0.0.1.evil.example:8760",
-        "127.0.0.1",
-        "evil.example",
-        "127.0.0.1:8760.evil.example",
-        "",
-    ],
-)
-def test_a_name_that_was_made_to_point_here_is_refused(data: Path, host: str) -> None:
-    client = let_in(data)
-    assert client.get("/sessions").status_code == 200
-    assert client.get("/sessions", headers={"host": host}).status_code == 403
-    asked = {"paradigm": "vsr", "agents": ["ideal"], "only_command": True}
-    assert (
-        client.post("/jobs/replay", json=asked, headers={"host": host, "origin": f"http://{host}"}).status_code == 403
-    )
-
-
-@pytest.mark.parametrize(
-    "token", ["", "x", "é", "\udcff".encode("utf-8", "surrogatepass").decode("latin-1"), "a" * 60_000]
-)
-def test_a_wrong_token_opens_nothing(data: Path, token: str) -> None:
-    client = TestClient(application(data, "en", Gate()), base_url=BASE, client=HERE)
-    assert client.get("/", params={"token": token}).status_code == 403
-    assert client.get("/sessions", headers={"cookie": f"spanlab-app-8760={quote(token[:1000])}"}).status_code == 403
-    assert client.options("/jobs/replay", headers={"origin": BASE}).status_code == 403
-
-
-@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
-def test_what_a_form_of_a_page_can_send_starts_nothing(data: Path, kind: str) -> None:
-    """A form needs no script: the app takes JSON that is called JSON, and forms cannot say that."""
-    client = let_in(data)
-    body = json.dumps({"paradigm": "vsr", "agents": ["ideal"], "trials": 1})
-    answer = client.post("/jobs/replay", content=body, headers={"origin": BASE, "content-type": kind})
-    assert (answer.status_code, answer.json()) == (422, {"problem": "a page of the app asks in JSON"})
-    assert Jobs(data).all() == []
-
-
 @pytest.mark.sampled(1)
 @pytest.mark.skipif(os.name != "posix", reason="elsewhere names cannot have such signs")
 @pytest.mark.parametrize("name", [EVIL, "-rf", "x..", "ünï ☃", "a" * 200])
@@ -157,28 +116,6 @@ def test_a_file_that_goes_while_its_page_is_open_is_no_fault(data: Path, gone: s
     shutil.rmtree(data)
     for address in addresses:
         assert client.get(address).status_code in (200, 404, 422), address
-
-
-def test_two_apps_share_a_folder(data: Path) -> None:
-    first, second = let_in(data), let_in(data)
-    for number in range(6):
-        shutil.copytree(GOLDEN / CHAT, data / f"more-{number}")
-    with ThreadPoolExecutor(8) as pool:
-        pages = [*pool.map(lambda number: (first, second)[number % 2].get("/sessions"), range(24))]
-    assert {page.status_code for page in pages} == {200}
-    assert all("7 found" in page.text for page in pages)
-    assert len(SessionIndex(data).lines()) == 7
-    job = Jobs(data).start(["--version"], "vsr")
-    for client in (first, second):
-        assert [one["name"] for one in client.get("/paradigms/vsr/live").json()["jobs"]] == [job.name]
-
-
-def test_a_list_that_cannot_be_kept_is_shown_all_the_same(data: Path) -> None:
-    (data / ".app" / "sessions.json" / "in the way").mkdir(parents=True)
-    client = let_in(data)
-    shutil.copytree(GOLDEN / CHAT, data / "more")
-    page = client.get("/sessions")
-    assert (page.status_code, "2 found" in page.text) == (200, True)
 
 
 def test_a_job_whose_app_was_killed_before_it_began_can_be_ended(tmp_path: Path) -> None:
@@ -271,21 +208,6 @@ def test_a_folder_that_cannot_be_read_is_named(data: Path, address: str) -> None
     assert "<code>damaged-1</code>" not in said
 
 
-def test_a_folder_that_cannot_be_opened_is_named(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (data / "shut").mkdir()
-    right = os.scandir
-
-    def refuse(path: Path) -> object:
-        if Path(path).name == "shut":
-            raise PermissionError(13, "Permission denied")
-        return right(path)
-
-    monkeypatch.setattr(os, "scandir", refuse)
-    said = let_in(data).get("/sessions").text
-    assert "1 found" in said
-    assert "Folders that could not be read (1): <code>shut</code>" in said
-
-
 def test_a_folder_that_cannot_be_written_shows_everything_and_starts_nothing(data: Path) -> None:
     """A file stands where the app keeps what it has: nothing can be kept there, whoever runs this."""
     (data / ".app").write_text("in the way", encoding="utf-8")
@@ -337,20 +259,6 @@ def test_a_report_that_is_asked_for_twice_at_once_is_made_once(data: Path) -> No
     assert {answer.status_code for answer in answers} == {200}
     assert len({answer.json()["name"] for answer in answers}) == 1
     Jobs(data).stop(answers[0].json()["name"])
-
-
-def test_a_session_that_is_renamed_while_its_page_is_open_is_found_under_its_new_name(data: Path) -> None:
-    client = let_in(data)
-    assert client.get(f"/sessions/{CHAT}/trials/1").status_code == 200
-    (data / CHAT).rename(data / "renamed")
-    assert client.get(f"/sessions/{CHAT}/trials/1").status_code == 404
-    assert client.get("/paradigms/vsr/serial_position.svg").status_code == 200
-    said = client.get("/sessions").text
-    assert "/sessions/renamed/trials/1" in said
-    assert "could not be read" not in said
-    asked = {"sessions": [CHAT], "only_command": True}
-    answer = client.post("/jobs/compare", json=asked, headers={"origin": BASE})
-    assert (answer.status_code, answer.json()["problem"]) == (422, "choose sessions with finished trials")
 
 
 # -- a data folder is data, whoever wrote it -------------------------------------------------------

@@ -163,23 +163,6 @@ def test_who_is_at_which_page_is_seen_before_anything_is_recorded(tmp_path: Path
     desk.close()
 
 
-def test_the_records_are_not_looked_at_for_every_request(tmp_path: Path) -> None:
-    class Counted:
-        looks = 0
-
-        def look(self, now: float) -> list[Any]:
-            Counted.looks += 1
-            return []
-
-    offer = ParadigmOffer.checked("vsr", tmp_path, trials=1)
-    board = MonitorBoard(VisitDesk(offer, print))
-    counted: Any = Counted()
-    board._watch = counted  # pyright: ignore[reportPrivateUsage]
-    for _ in range(50):
-        board.now()
-    assert Counted.looks == 1
-
-
 def test_the_address_is_printed_at_the_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

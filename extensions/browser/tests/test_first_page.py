@@ -9,7 +9,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import replace
@@ -120,23 +119,6 @@ def test_no_session_is_begun_before_the_first_page_was_read(tmp_path: Path) -> N
         page.close()
 
 
-def test_names_of_sessions_are_looked_up_now_and_then(tmp_path: Path) -> None:
-    now = [0.0]
-    names = SessionNames(tmp_path, lambda: now[0])
-
-    def begins(name: str) -> None:
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "session.json").write_text("{}")
-
-    begins("a")
-    assert names.now() == ["a"]
-    begins("b")
-    names.add("c")
-    assert names.now() == ["a", "c"]
-    now[0] = 10.0
-    assert names.now() == ["a", "c", "b"]
-
-
 # -- turns -----------------------------------------------------------------------------------------
 
 
@@ -192,35 +174,6 @@ def test_nobody_waits_for_ever_for_the_first_pages_of_others(monkeypatch: pytest
         pass  # and it works, though the other one still waits
     comes.turn.end()
     reads.turn.end()
-
-
-def test_no_session_begins_while_the_server_is_late() -> None:
-    turns, works = Turns(1), threading.Event()
-    turns.beat()
-    time.sleep(0.3)
-    thread = threading.Thread(target=lambda: (turns.acquire(begins=True), works.set()), daemon=True)
-    thread.start()
-    assert not works.wait(0.3)
-    while not works.wait(0.01):
-        turns.beat()
-    turns.release(began=True)
-    time.sleep(0.3)
-    turns.acquire(begins=False)  # a session that has begun goes on
-
-
-def test_sessions_that_begin_leave_a_turn_to_those_with_answers() -> None:
-    turns, began = Turns(2), threading.Semaphore(0)
-    for _ in range(3):
-        threading.Thread(target=lambda: (turns.acquire(begins=True), began.release()), daemon=True).start()
-    assert began.acquire(timeout=60)
-    assert not began.acquire(timeout=0.2)  # the second turn is free, and the other two wait
-    answers = threading.Event()
-    threading.Thread(target=lambda: (turns.acquire(begins=False), answers.set()), daemon=True).start()
-    assert answers.wait(60)
-    turns.release(began=False)
-    for _ in range(2):
-        turns.release(began=True)
-        assert began.acquire(timeout=60)  # one after the other
 
 
 BLANK = Blank(colour="gray")

@@ -120,39 +120,6 @@ def test_a_full_disk_is_told_nothing_is_acknowledged_and_the_visit_goes_on_when_
     desk.close()
 
 
-def test_a_page_that_goes_away_while_the_disk_is_full_keeps_what_it_has_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(visits_module, "_ROOM_S", 0.05)
-    full = FullDisk("sync", monkeypatch)
-    desk = VisitDesk(
-        ParadigmOffer.checked("vsr", tmp_path, trials=2, practice=False), lambda text: None, patience_s=0.1
-    )
-    visit = joined(desk)
-    page = TrialPage(visit.channel)
-    page.before_trial = lambda number: full.fills(0)
-    until(lambda: any(sentence("online.no_room", "en") in line for line in page.lines))
-    page.close()
-    until(lambda: visit.over)
-    left = [event for event in page.told if event.name not in page.acknowledged and event.kind == "step"]
-    assert left
-    full.is_emptied()
-    again = joined(desk)
-    assert again is not visit
-    last = TrialPage(again.channel, "b" * 24)
-    for event in left:
-        again.channel.take(event)
-    until(lambda: {event.name for event in left} <= last.acknowledged)
-    assert last.over.wait(120)
-    (folder,) = tmp_path.iterdir()
-    assert {event.name for event in left} <= {
-        json.loads(line)["event"] for line in (folder / "unfinished.jsonl").read_text().splitlines()
-    }
-    assert len(set(read_responses(folder)["trial"])) == 2
-    last.close()
-    desk.close()
-
-
 # -- sizes and rates -------------------------------------------------------------------------------
 
 

@@ -3,7 +3,6 @@ is counted twice, and no pause is in a reaction time."""
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping
@@ -197,16 +196,3 @@ def test_a_page_that_is_loaded_anew_asks_only_what_is_left(tmp_path: Path, brows
     steps = interrupted(tmp_path, browser, load_anew)
     assert {**(steps[3].get("notes") or {}), **(steps[3].get("happened") or {})}.get("reloaded") == 1
     assert all(step["rt_ms"] is not None for step in steps if "ask" in step)
-
-
-@pytest.mark.slow
-def test_a_key_that_lies_down_ends_no_session(tmp_path: Path, browser: Chromium) -> None:
-    def lean(tab: Tab, server: Served) -> None:
-        common: dict[str, Any] = {"key": "q", "code": "KeyQ", "windowsVirtualKeyCode": 81, "text": "q"}
-        for number in range(1_300):
-            tab.ask("Input.dispatchKeyEvent", type="keyDown", autoRepeat=number > 0, **common)
-
-    steps = interrupted(tmp_path, browser, lean)
-    assert steps[3]["notes"]["repeats_left_out"] == 300
-    assert len(steps[3]["raw"]["presses"]) == 1_001
-    assert len(json.dumps(steps[3])) < 200_000

@@ -104,49 +104,6 @@ def test_the_simulated_test_is_the_one_that_a_page_prints() -> None:
     assert 2 * scipy.stats.t.sf(abs(value[0] / se[0]), df[0]) == pytest.approx(p)
 
 
-def studies_near(accuracy: float, difference: float, many: int) -> tuple[int, int]:
-    """Of simulated studies of eight people with 24 trials in each condition, in how many the plan
-    finds a difference and in how many a page does."""
-    assumed = Assumed(accuracy, difference, 0.6, 0.3)
-    both = assumed.simulated(difference, 8, 24, many, np.random.RandomState(3))
-    value, se, df = _within(*both)
-    planned = _rejects(value, _of_shares(se, both, 8 * 24), df)
-    base = pd.DataFrame(
-        [
-            {"participant": f"P{who}", "session": f"s{who}", "trial": 100 * cue + number}
-            | {"who": who, "cue": cue, "number": number}
-            for who in range(8)
-            for cue in (0, 1)
-            for number in range(24)
-        ]
-    )
-    base = base.assign(agent_kind="participant", agent="participant", paradigm="mine", step=1, ask=1, chance=0.5)
-    base = base.assign(outcome="answered", factor_cue=base["cue"].map({0: "A", 1: "B"}))
-    found = []
-    for study in range(many):
-        right = np.round(np.stack([both[0][study], both[1][study]], 1) * 24)
-        answers = base.assign(correct=base["number"].to_numpy() < right[base["who"], base["cue"]])
-        scored = score_table(answers.drop(columns=["who", "cue", "number"]))
-        (row,) = trends(conditions_effect(scored, "mine"), scored, "mine").to_dict("records")
-        found.append(row["p"] < 0.05)
-    assert found == planned.tolist()
-    return int(planned.sum()), int(_rejects(value, se, df).sum())
-
-
-def test_near_the_ceiling_a_plan_finds_what_a_page_finds() -> None:
-    """Study by study; Student's test alone would find more there, and the same elsewhere."""
-    planned, student = studies_near(0.97, -0.06, 30)
-    assert planned < student
-    planned, student = studies_near(0.7, -0.2, 10)
-    assert planned == student
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("accuracy", "difference"), [(0.97, -0.06), (0.8, -0.15)])
-def test_a_plan_finds_what_a_page_finds_in_many_studies(accuracy: float, difference: float) -> None:
-    studies_near(accuracy, difference, 100)
-
-
 @pytest.mark.parametrize("between", [False, True])
 def test_near_the_ceiling_conditions_are_alike_where_a_page_says_so(between: bool) -> None:
     assumed, margin = Assumed(0.95, 0.0, 0.6, 0.3, between=between), 0.05 if between else 0.035

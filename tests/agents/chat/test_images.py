@@ -20,7 +20,7 @@ from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, EndpointError
 from spanlab.agents.chat.messages import png
 from spanlab.agents.chat.probe import LETTERS, letter_picture
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms import compile_trial, list_paradigms, load_paradigm, plan_session
+from spanlab.paradigms import compile_trial, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request as Wanted
 from spanlab.sessions import Runner, begin, read_session, reopen
@@ -151,15 +151,6 @@ def test_with_both_views_the_words_come_with_the_picture() -> None:
         "image_url",
         "text",
     ], "the display, then the question"
-
-
-@pytest.mark.sampled(11)
-@pytest.mark.parametrize("name", list_paradigms())
-def test_displays_that_look_different_are_different_pictures(name: str) -> None:
-    paradigm = load_paradigm(name)
-    trial = compile_trial(paradigm, paradigm.combinations()[-1], seed=4, generator="corrected")
-    shown = {step.percept.for_machine.stimulus for step in trial.steps if step.percept.model_step}  # type: ignore[misc]
-    assert len({file(stimulus, 192) for stimulus in shown}) == len(shown)
 
 
 # What is kept

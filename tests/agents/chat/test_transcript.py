@@ -16,7 +16,6 @@ from chat_servers import Answer, Request, Tap, listening
 from command_line import Run, complaint
 
 from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, RequestLimits
-from spanlab.agents.chat.probe import LETTERS
 from spanlab.api.transcripts import as_text
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import list_paradigms, load_paradigm, plan_session
@@ -207,22 +206,6 @@ def test_a_picture_that_is_not_the_one_that_was_sent_is_marked(tmp_path: Path) -
     ]
     assert drawn.count(False) == 1
     assert "cannot be redrawn as it was" in as_text(read, read.talk("1"))
-
-
-def test_the_pictures_that_show_whether_a_server_sees_are_drawn_anew_too(tmp_path: Path) -> None:
-    def answer(request: Request) -> str:
-        number = request.headers["x-talk"].removeprefix("vision-")
-        return LETTERS[int(number) - 1] if number in ("1", "2", "3") else "1"
-
-    with saying(answer) as tap:
-        session = _session(tmp_path, tap.base_url, trials=1, view="image", image_px=96)
-    read = Transcript(session.folder)
-    assert read.trials == ["0", "1"]
-    talk = read.talk("0")
-    drawn = [part for turn in talk.turns for said in turn.sent for part in said.parts if isinstance(part, SentPicture)]
-    assert [one.same for one in drawn] == [True] * 3
-    assert "does the server see pictures?" in as_text(read, talk)
-    assert read.account()["replies"] == len(tap.requests)
 
 
 def test_a_conversation_that_was_cut_short_can_be_read_and_goes_on(tmp_path: Path) -> None:

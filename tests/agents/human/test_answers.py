@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
 from spanlab.agents.human.display.frames import FrameGrid
 from spanlab.agents.human.display.lettering import TextBlock, balanced, set_text
 from spanlab.agents.human.input.answering import AnswerSheet, Press, hit
-from spanlab.agents.human.pages.between_trials import blocks, paginate
 from spanlab.paradigms import Ask
 from spanlab.paradigms.responses import Cells, Choice
 from spanlab.stimuli.render.fonts import width
@@ -154,31 +150,3 @@ def test_text_has_even_sides_so_that_it_lies_on_whole_pixels() -> None:
     for text in ("a", "A longer one", "W" * 30):
         picture = set_text((TextBlock(text, 17),), 400)
         assert picture.width % 2 == picture.height % 2 == 0
-
-
-@pytest.mark.slow
-def test_long_pages_are_broken_and_lose_nothing() -> None:
-    text = "\n\n".join([f"# Heading {n}\n\n" + f"word{n} " * 40 for n in range(8)] + ["x" * 5 + " and so on" * 400])
-    sheets = [
-        [block for block in sheet_ if isinstance(block, TextBlock)] for sheet_ in paginate(blocks(text, 20), 600, 500)
-    ]
-    assert len(sheets) > 3
-    assert (
-        " ".join(" ".join(block.text for block in sheet_) for sheet_ in sheets).split()
-        == ("Title " + text.replace("# ", "")).split()
-    )
-    for sheet_ in sheets:
-        assert set_text(tuple(sheet_), 600, "left").height <= 500
-        assert not sheet_[-1].text.startswith("Heading")  # a heading stays with what follows
-
-
-@pytest.mark.slow
-def test_importing_the_participant_loads_no_psychopy() -> None:
-    code = """
-import sys
-import spanlab.agents.human as lab
-lab.Participant().settings(), lab.SimulatedParticipant("ideal").settings()
-print(sorted({name.split(".")[0] for name in sys.modules} & {"psychopy", "pyglet", "torch", "Xlib"}))
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

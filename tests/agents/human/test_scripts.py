@@ -19,7 +19,7 @@ from spanlab.agents.human import Participant, WindowOptions
 from spanlab.agents.human.display.lettering import TextBlock, set_text
 from spanlab.agents.window import PageContent
 from spanlab.core.errors import ParadigmError, SpanLabError
-from spanlab.paradigms import compile_trial, list_paradigms, load_paradigm, paradigm_from_data, plan_session
+from spanlab.paradigms import list_paradigms, load_paradigm, paradigm_from_data, plan_session
 from spanlab.paradigms.checking import check_paradigm
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.paradigms.translation import untranslated
@@ -282,16 +282,6 @@ def test_the_assistant_is_told_when_the_window_does_not_speak_the_language(
     told = "their own texts are in English, not in 'fr'"
     assert told in run("run", "s.yaml", "--participant", "p01")[2]
     assert told not in run("run", "s.yaml", "--participant", "p02", "--language", "en")[2]
-
-
-@pytest.mark.slow
-def test_the_library_lacks_nothing() -> None:
-    from spanlab.paradigms import list_paradigms
-
-    for name in list_paradigms():
-        paradigm = load_paradigm(name)
-        kinds = compile_trial(paradigm, paradigm.combinations()[0], 1).kinds
-        assert untranslated(paradigm.data, kinds, ("en", "de")) == []
 
 
 def test_a_legend_that_a_language_lacks_is_told() -> None:

@@ -385,21 +385,6 @@ def test_no_picture_is_seen_before_the_bound_of_its_time_stamp() -> None:
     assert all(late <= bound + 0.2 for late, bound in pairs)
 
 
-@linux
-@pytest.mark.slow
-def test_a_thousand_displays_in_real_time() -> None:
-    """In a window whose flips are paced at 60 Hz by the clock. To be run while nothing else runs."""
-    done = subprocess.run([sys.executable, str(BENCH), "1000"], capture_output=True, text=True, timeout=3600)
-    assert done.returncode == 0, done.stderr[-3000:]
-    facts = json.loads(done.stdout.splitlines()[-1])
-    found = session(facts["events"], by_screen=False)
-    timed = found.displays.timed
-    assert len(timed) >= 1000
-    assert sum(display.off == 0 for display in timed) >= 0.995 * len(timed)
-    assert all(display.owned_up for display in timed)
-    assert max(abs(stray) for _, _, stray in found.onset_errors()) < FRAME  # to the last display of every row
-
-
 def test_nothing_timed_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SpanLabError, match="no session"):
         read_timings([tmp_path])

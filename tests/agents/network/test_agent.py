@@ -189,23 +189,6 @@ def check_logits(agent: NetworkAgent, paradigm: Paradigm, most: int = 4) -> None
                 assert torch.allclose(alone[0, 0], together[row, step], atol=1e-5, rtol=1e-5)
 
 
-def test_minds_do_not_share_their_state(untrained: NetworkAgent) -> None:
-    paradigm = load_paradigm("vsr")
-    trials = [compile_trial(paradigm, {"list_length": 4}, seed) for seed in (1, 2)]
-    context = context_of(paradigm, trials[0])
-    one, two = percepts_of(trials)
-
-    async def interleaved() -> list[Response | None]:
-        first, second = untrained.start(context), untrained.start(context)
-        answers = []
-        for a, b in zip(one, two, strict=True):
-            answers.append(await first.step(a))
-            await second.step(b)
-        return answers
-
-    assert asyncio.run(interleaved()) == stepped(untrained, context, one)
-
-
 def test_people_only_steps_are_not_seen(untrained: NetworkAgent) -> None:
     paradigm = load_paradigm("vsr")
     trial = compile_trial(paradigm, {"list_length": 3}, 1)

@@ -24,7 +24,6 @@ from spanlab.agents.network.agent import one_thread  # noqa: E402
 from spanlab.agents.network.checkpoints_io.published import worm_tasks  # noqa: E402
 from spanlab.agents.network.models import ARCHITECTURES, Network, Seen, build  # noqa: E402
 from spanlab.agents.network.models.build import (  # noqa: E402
-    Retina,
     empty,
 )
 from spanlab.agents.network.settings import Task  # noqa: E402
@@ -469,70 +468,6 @@ def test_the_documented_architecture_works(documented: str) -> None:
         SpanLabError, match=f"options of the architecture '{documented}': leek: unknown key 'leek'; did you mean 'leak'"
     ):
         build(model_settings(encoder="worm", architecture=documented, options={"leek": 0.5}), TASKS, 0)
-
-
-def test_components_that_single_precision_does_not_find_are_found_in_double(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Frames of one task can be so much alike that the decomposition does not converge; then it is
-    taken in double precision."""
-    frames = torch.from_numpy(np.random.RandomState(0).randint(0, 256, (20, 32, 32, 3)).astype(np.uint8))
-    usual, other = Retina(8), Retina(8)
-    usual.fit([frames])
-    decompose = torch.linalg.eigh
-
-    def stubborn(matrix: Any) -> Any:
-        if matrix.dtype == torch.float32:
-            raise RuntimeError(
-                "linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned"
-            )
-        return decompose(matrix)
-
-    monkeypatch.setattr(torch.linalg, "eigh", stubborn)
-    other.fit([frames])
-    assert other.components.dtype == torch.float32
-    assert torch.allclose((usual.components.T @ other.components).abs().argmax(1), torch.arange(8)), (
-        "the same components, but for their signs"
-    )
-    assert torch.allclose(usual(frames).abs(), other(frames).abs(), atol=0.05)
-
-
-def test_products_tell_same_from_different_before_anything_is_learned() -> None:
-    """A coloured square on grey, empty frames, then the same frame again or one with a square of
-    another colour: without products nothing tells them apart."""
-    drawn = np.random.default_rng(5)
-
-    def frame() -> np.ndarray:
-        picture = np.full((32, 32, 3), 127, np.uint8)
-        for _ in range(3):
-            row, column = drawn.integers(0, 26, 2)
-            picture[row : row + 6, column : column + 6] = drawn.choice([0, 255], 3)
-        return picture
-
-    first, other = (np.stack([frame() for _ in range(60)]) for _ in range(2))
-    empty_frame = np.full((60, 32, 32, 3), 127, np.uint8)
-    torch.manual_seed(1)
-    sizes = {
-        "hidden": 160,
-        "components": 120,
-        "summary": 96,
-        "filters": 8,
-        "code": 8,
-        "embedding": 4,
-        "delay_line": {"slots": 2, "width": 8},
-        "products": 128,
-    }
-    network = build(model_settings(**sizes), {"one": Task(1, "one")}, seed=1).eval()
-    network.begin([torch.from_numpy(np.concatenate([first, other, empty_frame, empty_frame]))], {"one": ([0.5], False)})
-    weight: Any = network.heads["one"].weight
-    with torch.no_grad():
-        weight.zero_()
-        weight[:, -128:] = 1.0
-        scores = []
-        for last in (first, other):
-            frames = np.stack([first, empty_frame, empty_frame, empty_frame, last], axis=1)
-            seen = network.see(torch.from_numpy(frames.reshape(-1, 32, 32, 3))).at(torch.arange(300).reshape(60, 5))
-            scores.append(network(seen, "one").logits[:, -1, 0].numpy())
-    same, different = scores
-    assert np.mean(same[:, None] > different[None, :]) > 0.95
 
 
 def test_what_was_seen_some_steps_ago_is_compared_with_what_is_seen_now_before_anything_is_learned() -> None:

@@ -27,7 +27,7 @@ from spanlab.agents.network.training.evaluation import frequencies  # noqa: E402
 from spanlab.agents.network.training.journal import duration  # noqa: E402
 from spanlab.agents.network.training.learning import JointLoss, load, pass_through  # noqa: E402
 from spanlab.agents.network.training.presets import config_named  # noqa: E402
-from spanlab.agents.network.training.run import Run, begin, products_in, train  # noqa: E402
+from spanlab.agents.network.training.run import begin, train  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402
 from spanlab.paradigms import load_paradigm, plan_dataset  # noqa: E402
 
@@ -482,26 +482,6 @@ def test_problems_of_a_run_are_sentences(trained: Path, tmp_path: Path) -> None:
     if not torch.cuda.is_available():
         with pytest.raises(SpanLabError, match="no cuda device"):
             train(config(device="cuda"), out=tmp_path / "c", progress=False)
-
-
-@pytest.mark.parametrize(("precision", "rounded"), [("float32", False), ("tf32", True)])
-def test_convolutions_have_the_precision_of_products(precision: str, rounded: bool) -> None:
-    """On a GPU torch rounds what goes into convolutions to ten bits unless it is told not to;
-    afterwards everything is as before."""
-    before = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
-    with products_in(precision):
-        assert torch.backends.cudnn.allow_tf32 is rounded
-        assert torch.get_float32_matmul_precision() == ("high" if rounded else "highest")
-    assert before == (torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32)
-
-
-def test_training_in_single_precision_does_not_round_convolutions(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[bool] = []
-    monkeypatch.setattr(Run, "go", lambda self: seen.append(torch.backends.cudnn.allow_tf32))
-    train(config(), out=tmp_path / "run", progress=False)
-    assert seen == [False]
 
 
 @pytest.mark.slow

@@ -81,15 +81,6 @@ def test_points_without_an_interval_and_without_chance_are_drawn(tmp_path: Path)
     assert {"1 item", "2 items"} <= set(words(svg))
 
 
-@pytest.mark.slow
-def test_thousands_of_points_are_no_problem(tmp_path: Path) -> None:
-    few = POSITION.table(responses(lambda length, position: 0.5, lengths=[18], repetitions=2), "vsr")
-    many = pd.concat(
-        [few.assign(agent=f"chat:model-{number}", agent_kind="chat") for number in range(300)], ignore_index=True
-    )
-    assert len(effect_chart(POSITION, many, looks_of(many), title="Many")["data"]["values"]) > 5000
-
-
 def test_the_page_gets_the_same_data_without_title_and_legend_and_with_its_own_colours(table: pd.DataFrame) -> None:
     curve = SIZE.table(table, "vsr", human="")
     agents = looks_of(curve)

@@ -141,20 +141,6 @@ def test_every_name_has_a_line_and_every_number_an_answer() -> None:
         figure_named("worm-5a", ["mine.pt"])
 
 
-@pytest.mark.slow
-def test_t_intervals_of_blocks() -> None:
-    hits, alarms = [8, 7, 6, 8, 5, 7], [0, 1, 2, 4, 1, 0]
-    found = drawing("nback_bars", blocks(hits, alarms))
-    row = rows_by(found.table, "measure")["hit_rate"]
-    expected: Any = scipy.stats.t.interval(0.95, 5, np.mean(hits) / 8, scipy.stats.sem(np.array(hits) / 8))
-    assert (row["low"], row["high"]) == (pytest.approx(expected[0]), pytest.approx(expected[1]))
-    assert len(points(found)) == 5  # four measures, and d′ with its sign
-    assert "95% t interval" in draw(found.spec, found.agents) or found.spec
-    alone = rows_by(drawing("nback_bars", blocks([8], [0])).table, "measure")["hit_rate"]
-    assert np.isnan(alone["low"])
-    assert alone["note"] == "one block: no interval"
-
-
 def test_histograms_hold_every_block_with_and_without_its_sign() -> None:
     hits, alarms = [8, 7, 0, 2, 5, 7, 3], [0, 1, 2, 4, 1, 0, 9]
     found = drawing("nback_dprime", blocks(hits, alarms))

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,6 @@ from typing import Any
 import pandas as pd
 import pytest
 from nback_answers import write_published
-from report_page import unfolded
 
 from spanlab import replay
 from spanlab.agents.oracles import CapacityAgent, Chance
@@ -148,35 +145,3 @@ def test_a_block_is_a_row_of_the_table_of_blocks(report: Path) -> None:
         "published:gpt-4": 90,
     }
     assert (blocks["hits"] + blocks["misses"]).isin([8, 9, 10]).any()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("width", [1280, 390])
-def test_the_page_draws_every_panel_in_a_browser(report: Path, tmp_path: Path, width: int) -> None:
-    browser = next(
-        (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
-    )
-    if browser is None:
-        pytest.skip("no chromium here")
-    flags = [
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        f"--user-data-dir={tmp_path}",
-        f"--window-size={width},2000",
-    ]
-    logged = ["--virtual-time-budget=20000", "--enable-logging=stderr", "--v=0", "--dump-dom"]
-    run = subprocess.run(
-        [browser, *flags, *logged, unfolded(report, tmp_path).as_uri()],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert 'data-ready="yes"' in run.stdout
-    html = report.read_text(encoding="utf-8")
-    charts = html.count('class="chart"')
-    assert run.stdout.count('class="marks"') == charts == 7
-    for panel in ("Hits", "False alarms", "Correct", "d′ (signed)", "d′ without its sign", "False alarms on lures"):
-        assert f">{panel}</text>" in run.stdout
-    assert [line for line in run.stderr.splitlines() if "CONSOLE" in line] == []

@@ -8,7 +8,6 @@ import math
 import re
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 from analysis_tables import mixed, responses
@@ -84,33 +83,6 @@ def test_people_stand_where_the_models_bands_are_and_not_where_published_people_
     (drawn,) = re.findall(r"<title>People \(n = 8\): (\d+)% right", html)
     assert int(drawn) == round(100 * places["network:alike"]["people"])
     assert int(drawn) != round(100 * places["People (n = 8)"]["people"])
-
-
-@pytest.mark.slow
-def test_the_blind_guess_is_one_number_in_the_whole_story(tmp_path: Path) -> None:
-    """Long trials have a higher blind guess: averaged over answers, it would be another number than
-    in the comparison with guessing."""
-    table = responses(lambda length, position: 0.7, lengths=[1, 9], agent="network:a", kind="network", repetitions=40)
-    table = table.assign(blind=np.where(table["list_length"] == 9, 0.5, 0.2))
-    table.to_csv(tmp_path / "all.csv", index=False)
-    text = read(compare([tmp_path / "all.csv"], tmp_path / "report")).text
-    assert re.search(r"above the best blind guess \(35%; p < .001\)", text)
-    assert "the best blind guess 35%." in text
-
-
-@pytest.mark.slow
-def test_further_paradigms_are_folded_and_every_figure_has_its_legend(tmp_path: Path) -> None:
-    parts = [machine("a", bowl).assign(paradigm=f"mine-{number}", session=f"s{number}") for number in range(5)]
-    mixed(*parts).to_csv(tmp_path / "all.csv", index=False)
-    html = compare([tmp_path / "all.csv"], tmp_path / "report").read_text(encoding="utf-8")
-    sections = re.findall(r'<section class="paradigm".*?</section>', html, re.S)
-    assert [
-        bool(re.search(r"<details open>\s*<summary><h2>|<details open><summary><h2>", one)) for one in sections
-    ] == [True, True, True, False, False]
-    for one in sections:
-        figures = re.findall(r"<figure.*?</figure>", one, re.S)
-        assert figures
-        assert all('class="legend"' in figure and 'data-agent="network:a"' in figure for figure in figures)
 
 
 def by_length(length: float, _: float) -> float:

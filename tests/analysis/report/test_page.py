@@ -16,7 +16,7 @@ from report_page import read, unfolded
 from spanlab.agents.base import Agent
 from spanlab.agents.oracles import CapacityAgent, Chance, IdealAgent
 from spanlab.agents.registry import make_agent
-from spanlab.analysis.data.sessions import Head, facts_of, gather, unfinished
+from spanlab.analysis.data.sessions import Head, facts_of, unfinished
 from spanlab.analysis.report import folder as report_folder
 from spanlab.analysis.report.page import Options, compare
 from spanlab.api import read_rules
@@ -343,19 +343,6 @@ def test_answerers_and_intervals_can_be_switched_off_in_every_figure(report: Pat
     assert not drawn.search(after)
     assert not bars.search(after)
     assert "who: capacity" in after
-
-
-def test_an_adaptive_session_is_no_part_of_the_curves(tmp_path: Path) -> None:
-    """Its levels followed from its answers."""
-    vsr = load_paradigm("vsr")
-    for design, trials in (("human", 8), ("span", None)):
-        agent = make_agent("chance")
-        plan = plan_session(vsr, 1, session_design(vsr, design), trials=trials)
-        session = begin(tmp_path, vsr, agent, plan, Request(design=design))
-        Runner(session, agent).run()
-    gathered = gather([tmp_path])
-    assert [facts.name for facts in gathered.sessions] == ["vsr-chance-s1"]
-    assert ["adaptive" in problem for problem in gathered.problems] == [True]
 
 
 def adaptive(folder: Path, agent: Agent, participant: str = "", stops: int = 0, **other: object) -> Path:

@@ -164,33 +164,11 @@ def test_what_is_missing_is_said(name: str, tmp_path: Path) -> None:
     assert not re.search(r"\bnan\b|<NA>|\bNone\b", text)
 
 
-COLUMNS = sorted(set(both().columns) - {"agent", "paradigm", "correct"})
-
-
 def test_columns_without_which_there_is_nothing_are_asked_for(tmp_path: Path) -> None:
     for names, told in (("agent",), "who answered"), (("correct", "answer"), "which answers are right"):
         with pytest.raises(SpanLabError, match=f"nothing says {told}"):
             page_of(both().drop(columns=[*names]), tmp_path)
     assert "table" in page_of(both().drop(columns="paradigm"), tmp_path)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("group", [COLUMNS[at::6] for at in range(6)], ids=lambda group: group[0])
-def test_columns_that_are_missing_leave_a_page(group: list[str], tmp_path: Path) -> None:
-    if {"participant", "agent_kind"} & {*group}:
-        with pytest.raises(SpanLabError, match=r"rows name nobody|has no column participant"):
-            page_of(both().drop(columns=group), tmp_path)
-        group = [name for name in group if name not in ("participant", "agent_kind")]
-    text = page_of(both().drop(columns=group), tmp_path)
-    assert "network:test" in text
-    assert not re.search(r"\bnan\b|<NA>|\bNone\b", text)
-
-
-@pytest.mark.slow
-def test_only_the_least_columns(tmp_path: Path) -> None:
-    text = page_of(both()[["participant", "agent_kind", "agent", "paradigm", "correct"]], tmp_path)
-    assert "No trial numbers: each row is taken as a trial." in text
-    assert "only overall numbers" in text
 
 
 @pytest.mark.slow

@@ -108,33 +108,6 @@ def test_without_a_peak_there_is_no_fit() -> None:
     assert fit_unequal_variance(RatingCounts(np.arange(3.0), np.array([5, 20, 40]), np.array([40, 20, 5]))) is None
 
 
-@pytest.mark.slow
-def test_ratings_stand_beside_the_answers_that_they_follow() -> None:
-    table = planted_ratings({"p1": (1.0, 1.0)}, trials=20)
-    scored = score_table(table)
-    assert len(scored.items) == 40
-    confidence = table[table["phase"] == "confidence"]
-    ratings = dict(zip(confidence["trial"].astype(int), confidence["answer"].astype(float), strict=True))
-    assert scored.items.set_index("trial")["confidence"].to_dict() == ratings
-    assert "40 ratings of confidence put beside the answer before." in scored.notes
-    assert not any("without a score" in note for note in scored.notes)
-    assert {*scored.items["confidence_phase"]} == {"confidence"}
-    # another rating that follows is not taken for confidence, wherever it stands; one before the
-    # answer never is
-    effort = table[table["phase"] == "confidence"].assign(phase="effort", answer=9)
-    for ask in (0, 1.5, 3):
-        both = score_table(pd.concat([table, effort.assign(ask=ask, step=ask + 5)], ignore_index=True))
-        assert both.items.set_index("trial")["confidence"].to_dict() == ratings
-    alone = score_table(pd.concat([table[table["phase"] == "probe"], effort.assign(ask=0)], ignore_index=True))
-    assert "confidence" not in alone.items.columns or alone.items["confidence"].isna().all()
-    # neither order nor a rating that was left out changes what belongs together
-    lost = table.copy()
-    lost.loc[(lost["phase"] == "confidence") & (lost["trial"] <= 3), ["answer", "outcome"]] = [None, "omitted"]
-    mixed = score_table(lost.sample(frac=1, random_state=1)).items.set_index("trial")["confidence"]
-    assert mixed.isna().sum() == 3
-    assert mixed.dropna().to_dict() == {trial: value for trial, value in ratings.items() if trial > 3}
-
-
 def test_a_rating_that_is_the_answer_gives_the_same_curve_as_an_answer_with_a_rating() -> None:
     tables = []
     for one_scale in (False, True):

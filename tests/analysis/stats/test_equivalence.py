@@ -31,22 +31,6 @@ def of(values: np.ndarray) -> Contrast:
     return contrast([values], [np.arange(len(values))], np.ones(1))
 
 
-def test_near_the_ceiling_equivalence_is_as_rare_as_it_says() -> None:
-    """Two conditions at 99 and 94 %, five points apart, of 24 people who differ by 1.0 in log odds: at 5 % a
-    test, within five points in 10 of 100."""
-    random, found = np.random.RandomState(2), []
-    for _ in range(300):
-        own = random.normal(0, 1, 24)
-        shares = [random.binomial(60, 1 / (1 + np.exp(-(mu + own)))) / 60 for mu in (5.079, 3.166)]
-        apart = contrast(shares, [np.arange(24)] * 2, np.array([1.0, -1.0]), answers=np.full(2, 24.0 * 60))
-        assert apart.skewed is not None
-        found.append(equivalence_test(apart, 0.05).verdict == "within the margin")
-    assert np.mean(found) <= 0.065
-    same = [random.binomial(60, 0.99, 24) / 60 for _ in range(2)]
-    apart = contrast(same, [np.arange(24)] * 2, np.array([1.0, -1.0]), answers=np.full(2, 24.0 * 60))
-    assert equivalence_test(apart, 0.05).verdict == "within the margin"
-
-
 def test_equivalence_is_two_one_sided_tests() -> None:
     values = np.random.RandomState(2).normal(0.01, 0.1, 30)
     found = equivalence_test(of(values), 0.06)
@@ -68,12 +52,6 @@ def test_equivalence_is_two_one_sided_tests() -> None:
         ) == (apart, from_0)
     with pytest.raises(SpanLabError, match="without one there is no verdict"):
         equivalence_test(Contrast(0.0, 0.1, 20, 21), 0.0)
-
-
-def test_at_the_margin_equivalence_is_found_as_often_as_it_says() -> None:
-    random = np.random.RandomState(0)
-    found = [equivalence_test(of(random.normal(0.2, 0.3, 20)), 0.2).verdict == "within the margin" for _ in range(2000)]
-    assert np.mean(found) == pytest.approx(0.05, abs=0.015)
 
 
 def test_reliability_of_people_who_differ_and_of_people_who_do_not() -> None:

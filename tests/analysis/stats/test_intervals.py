@@ -7,7 +7,6 @@ nothing where nothing can be said.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -26,29 +25,7 @@ from spanlab.analysis.means.cell_means import Cells
 from spanlab.analysis.means.contrasts import Apart, Contrast, contrast, contrast_of, estimate
 
 Random = np.random.RandomState
-SETS = 800
 DIFFERENCE = np.array([1.0, -1.0])
-
-
-def held(once: Callable[[Random], tuple[float, float]], truth: float, sets: int = SETS) -> float:
-    """How often intervals hold the truth, of those that there are."""
-    random = Random(7)
-    ends = np.array([once(random) for _ in range(sets)])
-    known = np.isfinite(ends[:, 0])
-    return float(((ends[:, 0] <= truth) & (truth <= ends[:, 1]))[known].mean())
-
-
-@pytest.mark.parametrize("people", [3, 4])
-def test_flat_curves_of_few_people_are_distinguishable_from_0_in_one_of_twenty(people: int) -> None:
-    """They were in 21 of 100 (3 people)."""
-
-    def once(random: Random) -> tuple[float, float]:
-        own = expit(random.normal(0.8, 0.6, people))
-        return contrast(
-            [random.binomial(24, own) / 24 for _ in range(4)], [np.arange(people)] * 4, np.arange(4) - 1.5
-        ).ends()
-
-    assert 0.935 <= held(once, 0.0) <= 0.975
 
 
 def test_interval_and_test_say_the_same() -> None:
@@ -245,18 +222,6 @@ def test_sessions_without_a_condition_in_common_are_as_one() -> None:
     ]
     found = effect("set_size").table(score_table(mixed(*parts)), "vsr")
     assert set(found.loc[found["agent"] == "network:test", "unit"]) == {"trial"}
-
-
-@pytest.mark.parametrize("many", [2, 5])
-def test_shares_of_machines_hold_over_sessions(many: int) -> None:
-    """Over trials, intervals of two to nine sessions held 71 to 74 of 100."""
-    own = expit(0.5 + 0.5 * Random(0).normal(size=20_000))
-
-    def once(random: Random) -> tuple[float, float]:
-        found = estimate(random.binomial(60, random.choice(own, many)) / 60)
-        return found.low, found.high
-
-    assert held(once, float(own.mean())) >= 0.93
 
 
 # items held ---------------------------------------------------------------------------------------

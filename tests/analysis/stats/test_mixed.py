@@ -20,7 +20,6 @@ from spanlab.analysis.stats.corrections import bonferroni, holm
 from spanlab.analysis.stats.laplace import FitError, Laplace, fit
 from spanlab.analysis.stats.mixed_contrasts import _by_likelihood, asked_of, contrasts, h_of, terms
 from spanlab.analysis.stats.mixed_model import Cells, Mixed, mixed_model
-from spanlab.core.errors import SpanLabError
 
 #: New cases of a disease of cattle in 15 herds over four periods (herd, cases, size, period): the
 #: data set `cbpp` of the R package lme4, from Lesnoff et al. (2004, Preventive Veterinary Medicine
@@ -169,45 +168,6 @@ def fitted() -> Mixed:
     return model(*people(8, lambda length: 2.5 - 0.4 * length, repetitions=5), net)
 
 
-@pytest.mark.slow
-def test_estimates_are_near_what_was_planted(fitted: Mixed) -> None:
-    table = contrasts(fitted)
-    for kind, first, second, planted in (
-        ("agents", "People", "net", (2.5 - 0.4 * 4) - (4 - 0.8 * 4)),
-        ("trend", "People", "", -0.4),
-        ("trend", "net", "", -0.8),
-        ("trends", "People", "net", 0.4),
-    ):
-        one = row(table, kind, first, second)
-        assert abs(one["estimate"] - planted) < 3 * one["se"]
-        assert one["low"] < one["estimate"] < one["high"]
-        assert one["odds_ratio"] == pytest.approx(math.exp(one["estimate"]))
-        assert one["p_holm"] >= one["p"]
-    assert row(table, "agents", "People", "net")["df"] < 40  # eight people, not hundreds of answers
-    assert set(terms(fitted)["term"]) == {"agent", "condition", "agent x condition"}
-    assert terms(fitted).set_index("term")["p"]["condition"] < 0.01
-
-
-@pytest.mark.slow
-def test_contrasts_hang_together(fitted: Mixed) -> None:
-    """Two agents' difference is that of their averages; the test of a term with one degree of
-    freedom is near that of its contrast."""
-    table = contrasts(fitted)
-    pair, (one, other) = (
-        row(table, "agents", "People", "net"),
-        (row(table, "agent", name) for name in ("People", "net")),
-    )
-    assert pair["estimate"] == pytest.approx(one["estimate"] - other["estimate"])
-    assert terms(fitted).set_index("term").loc["agent", "f"] == pytest.approx(pair["t"] ** 2, rel=0.05)
-    in_condition = table[table["kind"] == "agents in condition"]
-    assert pair["estimate"] == pytest.approx(in_condition["estimate"].mean())
-    assert list(in_condition["p_holm"]) == pytest.approx(list(holm(in_condition["p"].to_numpy(float))))
-    shares = fitted.cells.table.set_index(["agent", "condition"])["correct"]
-    assert row(table, "agents", "People", "net")["points"] == pytest.approx(
-        100 * (shares["People"].mean() - shares["net"].mean())
-    )
-
-
 def test_random_effects_are_there_when_they_can_be_told(fitted: Mixed) -> None:
     assert fitted.cells.formula.startswith("correct ~ agent * list_length + (1 | participant)")
     assert "item" in fitted.cells.components
@@ -288,28 +248,6 @@ def test_an_empty_table_is_a_sentence() -> None:
     assert not len(terms(found))
 
 
-@pytest.mark.slow
-def test_direction_at_the_edges_is_said() -> None:
-    table = contrasts(
-        model(
-            responses(lambda *_: 0.5, agent="a"),
-            responses(lambda *_: 1.0, agent="b"),
-            responses(lambda *_: 1.0, agent="c"),
-            by="",
-        )
-    )
-    below, alike = row(table, "agents", "a", "b"), row(table, "agents", "b", "c")
-    assert "the data bound it from above only" in below["note"]
-    assert below["low"] == -math.inf
-    assert below["odds_ratio_low"] == 0
-    assert below["estimate"] < below["high"] < 0
-    assert alike["estimate"] == pytest.approx(0, abs=1e-3)
-    assert "no interval" in alike["note"]
-    assert math.isnan(alike["low"])
-    assert math.isnan(alike["odds_ratio_high"])
-    assert alike["p"] > 0.9
-
-
 def test_a_contrast_at_the_edge_is_tested_by_its_likelihood() -> None:
     """Nobody of 20 wrong beside 12 of 20 right: Fisher's exact p is .003. Wald's, of which the
     standard error is that of log odds without end, was .04."""
@@ -345,20 +283,6 @@ def test_far_from_the_edges_the_likelihood_says_what_wald_does(fitted: Mixed) ->
     found = _by_likelihood(fitted, weights, wald["t"], wald["se"], reach, (True, True))
     assert found is not None
     assert found[1:] == pytest.approx((wald["low"], wald["high"]), rel=0.06)
-
-
-@pytest.mark.slow
-def test_columns_of_conditions() -> None:
-    table = responses(lambda *_: 0.5, lengths=(3,), repetitions=20)
-    table["factor_load"] = np.where(table["trial"] % 2 == 0, '"low"', '"high"')
-    found = model(table)
-    assert found.cells.by == "factor_load"
-    assert set(found.cells.table["condition"]) == {"low", "high"}
-    assert "conditions" in set(contrasts(found)["kind"])
-    assert model(table, by="load").cells.by == "factor_load"
-    assert model(table, by="").cells.by == ""
-    with pytest.raises(SpanLabError, match="no column 'laod'; did you mean 'load'"):
-        model(table, by="laod")
 
 
 def test_many_answers_are_thinned_out_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

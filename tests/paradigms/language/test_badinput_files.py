@@ -5,7 +5,6 @@ never another exception, never a hang."""
 
 from __future__ import annotations
 
-import copy
 import json
 import re
 import sys
@@ -35,7 +34,6 @@ from spanlab.paradigms import (
 from spanlab.paradigms.checking import check_paradigm
 from spanlab.paradigms.language.schema import DatasetDesign
 from spanlab.paradigms.language.yaml_source import library_file as library_path
-from spanlab.paradigms.language.yaml_source import parse
 
 #: loading and compiling are a fraction of a million additions; a hostile file may cost as much as
 #: some hundred millions
@@ -44,7 +42,6 @@ MUCH = 800
 HERE = Path(__file__).resolve().parents[2]
 SHIPPED = [path.read_text(encoding="utf-8") for name in list_paradigms() if (path := library_path(name)) is not None]
 SHIPPED += [path.read_text(encoding="utf-8") for path in sorted((HERE / "drafts").glob("*.yaml"))]
-CONTENTS: list[Any] = [parse(content, "shipped").data for content in SHIPPED]
 
 FOLDER = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
@@ -83,13 +80,6 @@ def survives(folder: Path, content: str | bytes) -> bool:
 
 def dumped(content: Any) -> str:
     return yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=1000)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("content", SHIPPED, ids=[content.split("\n")[1] for content in SHIPPED])
-def test_what_the_fuzz_starts_from_works(tmp_path: Path, content: str) -> None:
-    assert survives(tmp_path, content)
-    assert survives(tmp_path, dumped(parse(content, "shipped").data))
 
 
 # mutations of shipped files -----------------------------------------------------------------------
@@ -177,78 +167,6 @@ WORDS = st.sampled_from(
 )
 
 
-def places(content: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Every way into a document."""
-    items = content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else ()
-    for key, inner in items:
-        yield (*path, key)
-        yield from places(inner, (*path, key))
-
-
-@st.composite
-def mutations(draw: st.DrawFn) -> str:
-    content = copy.deepcopy(draw(st.sampled_from(CONTENTS)))
-    for _ in range(draw(st.integers(1, 3))):
-        every = list(places(content))
-        if not every:
-            break
-        *above, key = draw(st.sampled_from(every))
-        holder = content
-        for step in above:
-            holder = holder[step]
-        what = draw(st.sampled_from(["delete", "replace", "rename", "insert", "swap", "copy", "nest"]))
-        if what == "delete":
-            del holder[key]
-        elif what == "replace":
-            holder[key] = draw(VALUES)
-        elif what == "rename" and isinstance(holder, dict):
-            name = draw(st.one_of(WORDS, st.text(max_size=10), st.just(str(key)[:-1]), st.just(f"{key}_")))
-            content_of = holder.pop(key)
-            holder[name] = content_of
-        elif what == "insert" and isinstance(holder, dict):
-            holder[draw(st.one_of(WORDS, st.text(max_size=10)))] = draw(VALUES)
-        elif what == "insert" and isinstance(holder, list):
-            holder.insert(draw(st.integers(0, len(holder))), draw(VALUES))
-        elif what == "nest":
-            holder[key] = draw(st.sampled_from([[holder[key]], {"a": holder[key]}, [holder[key]] * 2]))
-        else:
-            *other_above, other = draw(st.sampled_from(every))
-            source: Any = content
-            try:
-                for step in [*other_above, other]:
-                    source = source[step]
-            except (KeyError, IndexError, TypeError):
-                continue
-            holder[key] = copy.deepcopy(source)
-    return dumped(content)
-
-
-@given(content=mutations())
-@settings(FOLDER, max_examples=80)
-@pytest.mark.slow
-def test_mutated_files(tmp_path: Path, content: str) -> None:
-    survives(tmp_path, content)
-
-
-@st.composite
-def torn(draw: st.DrawFn) -> bytes:
-    content = draw(st.sampled_from(SHIPPED)).encode()
-    for _ in range(draw(st.integers(1, 3))):
-        start = draw(st.integers(0, len(content)))
-        end = min(len(content), start + draw(st.sampled_from([0, 1, 2, 5, 30, 10_000])))
-        piece = draw(st.one_of(st.binary(max_size=6), st.sampled_from([b"", b"\n", b"  ", b"\t", b": ", b"- ", b"{", b"}", b"[", b"]", b"'", b'"', b"&a ", b"*a ", b"!!x ", b"=", b"\x00",
-                                                                       b"\xff", b"\xef\xbb\xbf", b"#", b"|", b">", b"?", b"---\n", b"...\n", b"<<: ", b"%YAML 1.1\n"])))  # fmt: skip
-        content = content[:start] + piece + content[end:]
-    return content
-
-
-@given(content=torn())
-@settings(FOLDER, max_examples=60)
-@pytest.mark.slow
-def test_torn_files(tmp_path: Path, content: bytes) -> None:
-    survives(tmp_path, content)
-
-
 @st.composite
 def documents(draw: st.DrawFn) -> str:
     """Random values under the right keys."""
@@ -285,13 +203,6 @@ def documents(draw: st.DrawFn) -> str:
     return dumped(content)
 
 
-@given(content=documents())
-@settings(FOLDER, max_examples=120)
-@pytest.mark.slow
-def test_random_documents(tmp_path: Path, content: str) -> None:
-    survives(tmp_path, content)
-
-
 @given(
     content=st.one_of(
         st.binary(max_size=200),
@@ -316,13 +227,6 @@ def test_random_content_of_a_record(content: Any) -> None:
     plain = json.loads(json.dumps(content))
     with suppress(SpanLabError):
         paradigm_from_data(plain if isinstance(plain, dict) else {"timeline": plain}, "kept")
-
-
-@pytest.mark.slow
-@given(content=st.one_of(mutations().map(str.encode), torn(), documents().map(str.encode), st.binary(max_size=400)))
-@settings(FOLDER, max_examples=6000)
-def test_many_broken_files(tmp_path: Path, content: bytes) -> None:
-    survives(tmp_path, content)
 
 
 @pytest.mark.slow

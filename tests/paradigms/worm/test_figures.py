@@ -3,17 +3,15 @@ that answers are true, and that nothing else tells them."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
-from math import prod
 from typing import Any, cast
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sampling import fits, loaded, many, sampler, trials, unrelated
+from sampling import loaded, many, sampler, trials, unrelated
 
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import compile_trial
@@ -57,42 +55,6 @@ def test_figures_of_cells_are_what_they_are_said_to_be(
         alone = [cell for cell in cells if cell // grid * grid + grid - 1 - cell % grid not in cells]
         assert len(alone) == figure["offset"]
     one.check(figure)
-
-
-@pytest.mark.parametrize("generator", GENERATORS)
-@pytest.mark.slow
-def test_figures_of_cells_favour_nothing(generator: Generator) -> None:
-    drawn = many("sc", "figure", generator, list_length=12)
-    assert fits(Counter(figure["answer"] for figure in drawn).values())
-    offsets = Counter(figure["offset"] for figure in drawn if figure["offset"])
-    assert sorted(offsets) == [2, 4, 6, 8]
-    assert fits(offsets.values())
-    for answer in ("symmetric", "asymmetric"):
-        for place in (0, 11):
-            cells = Counter(figure["cells"][place] for figure in drawn if figure["answer"] == answer)
-            assert len(cells) == 100
-            assert fits(cells.values()), "every cell is as likely, whatever the answer and the place in the list"
-    sides = Counter(tuple(cell % 10 < 5 for cell in figure["cells"][:2]) for figure in drawn)
-    assert fits(
-        [sides[True, True], sides[True, False], sides[False, True], sides[False, False]],
-        [5 / 22, 6 / 22, 6 / 22, 5 / 22],
-    ), "sides come in any order"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("length", [10, 18])
-def test_cells_come_twice_as_published_and_never_as_corrected(length: int) -> None:
-    """With replacement: half of the cells are drawn from 50; the added ones are never among the
-    others."""
-    assert all(len(set(figure["cells"])) == length for figure in many("sc", "figure", "corrected", list_length=length))
-    none = prod(1 - n / 50 for n in range(length // 2))
-    for answer in ("symmetric", "asymmetric"):
-        twice = Counter(
-            len(set(figure["cells"])) < length
-            for figure in many("sc", "figure", "published", list_length=length)
-            if figure["answer"] == answer
-        )
-        assert fits([twice[False], twice[True]], [none, 1 - none])
 
 
 def test_numbers_of_cells_tell_nothing_as_corrected() -> None:
@@ -143,14 +105,6 @@ def test_figures_of_lines_are_what_they_are_said_to_be(seed: int, size: int, bal
     assert (together == probe) == (figure["answer"] == "same")
     assert len(probe - together) == len(together - probe) == figure["changed"]
     one.check(figure)
-
-
-@pytest.mark.slow
-def test_answers_and_changes_are_balanced_as_corrected() -> None:
-    counts = Counter((figure["answer"], figure["changed"]) for figure in many("si", "figure", "corrected", part_size=4))
-    assert fits(
-        [counts["same", 0], *(counts["different", n] for n in (1, 2, 3, 4))], [1 / 2, 1 / 8, 1 / 8, 1 / 8, 1 / 8]
-    )
 
 
 @pytest.mark.parametrize("generator", GENERATORS)

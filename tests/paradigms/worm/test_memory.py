@@ -52,19 +52,6 @@ def test_distractors_differ_as_they_should(seed: int, grid: int, many_patterns: 
     one.check(distractors)
 
 
-@pytest.mark.slow
-def test_every_possible_distractor_is_equally_likely() -> None:
-    random = np.random.RandomState(2)
-    one = sampler("pattern_distractors", of=[0, 4, 6, 8], difference=4, grid=3)
-    counts = Counter(tuple(one.draw(random)) for _ in range(10_000))
-    assert len(counts) == comb(4, 2) * comb(5, 2)
-    assert fits(counts.values())
-    excluding = sampler("pattern_distractors", of=[0, 1], difference=2, grid=2, unlike=[[2, 0], [0, 1], [1, 3]])
-    counts = Counter(tuple(excluding.draw(random)) for _ in range(10_000))
-    assert set(counts) == {(0, 3), (1, 2)}
-    assert fits(counts.values())
-
-
 def test_without_the_condition_distractors_are_as_often_in_the_list_as_chance_has_it() -> None:
     random = np.random.RandomState(3)
     plain = sampler("pattern_distractors", of=[[0, 1], [0, 2]], difference=2, grid=2)

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from sampling import RARE, fits, loaded, many, sampler, trials, unrelated
 
 from spanlab.core.errors import SpanLabError
-from spanlab.human_data import published
 from spanlab.paradigms import Trial, compile_trial, drawn_values, percept_bytes
 from spanlab.paradigms.language.schema import DatasetDesign, SessionDesign
 from spanlab.paradigms.network_view import labels_of
@@ -278,21 +277,6 @@ def test_layouts_of_rows() -> None:
             Choice.model_validate({"options": 5, "layout": wrong})
 
 
-def test_people_and_models_are_told_what_counts() -> None:
-    def told(language: str, **levels: Any) -> str:
-        return loaded("cs").instructions_in(
-            language, {"storage": "visual", "distractor_domain": "visual", "load": 0, **levels}
-        )
-
-    assert "in which direction it moves" in told("en", storage="spatial")
-    assert "direction" not in told("en", storage="visual")
-    assert "red or blue" in told("en")
-    assert "symmetric" in told("en", distractor_domain="spatial")
-    assert "Richtung" in told("de", storage="spatial")
-    assert "(asymmetric)" in told("de", distractor_domain="spatial")
-    assert told("en", load=0) == told("en", load=5), "or it would be told anew before every other trial"
-
-
 @pytest.mark.parametrize("name", ["cs", "sts"])
 def test_designs_are_those_of_the_papers_and_short_enough_for_people(name: str) -> None:
     human, data = loaded(name).designs["human"], loaded(name).designs["published"]
@@ -311,14 +295,6 @@ def test_designs_are_those_of_the_papers_and_short_enough_for_people(name: str) 
         ]
         seconds += human.repetitions * human.blocks * (1 + sum(times))
     assert seconds < 40 * 60
-
-
-def test_published_people_are_named_as_in_the_response_table() -> None:
-    table, paradigm = published("cs"), loaded("cs")
-    assert set(table["factor_storage"]) == set(paradigm.factors["storage"].levels)
-    assert set(table["factor_distractor_domain"]) == set(paradigm.factors["distractor_domain"].levels)
-    assert table["record_cognitive_load"].between(0, 1).all()
-    assert paradigm.source.human == "cs"
 
 
 # task switching -----------------------------------------------------------------------------------
@@ -435,11 +411,3 @@ def test_switching_times_labels_and_records() -> None:
                 assert display.ms == 203
                 task = cast(Any, display.stimulus).cue
     assert set(met) == {("0.2", "start"), ("0.2", "repeat"), ("0.2", "switch"), ("0", "start"), ("0", "repeat")}
-
-
-def test_answers_with_a_stroke_are_read_from_longer_replies() -> None:
-    kind = Choice.model_validate({"options": ["top/left", "bottom/right"], "keys": ["f", "j"]})
-    for reply in ("top/left", "Top/left.", "**top/left**", "The answer is top/left.", "It is Top/left"):
-        assert kind.parse(reply) == "top/left", reply
-    for reply in ("left", "top", "top/left or bottom/right", "stop/left", ""):
-        assert kind.parse(reply) is None, reply

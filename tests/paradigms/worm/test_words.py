@@ -14,7 +14,6 @@ from spanlab.paradigms import RESPONSES, Trial, compile_trial, drawn_values, per
 from spanlab.paradigms.network_view import labels_of
 from spanlab.paradigms.samplers.nouns import nouns
 from spanlab.stimuli.kinds.vocabulary import Word, WordArray
-from spanlab.stimuli.render.fonts import width
 
 #: paradigm, places of its array, longest list
 BOTH = [("lsr", 9, 9), ("lsr_long", 16, 16)]
@@ -180,43 +179,7 @@ def test_people_click_on_words_and_nowhere_else(name: str, places: int, longest:
             }
 
 
-def test_legends_name_no_words_and_are_the_same_for_all_trials() -> None:
-    for name, places, _ in BOTH:
-        kinds = [
-            step.percept.ask.kind
-            for seed in range(4)
-            for step in compile_trial(loaded(name), {"list_length": 4}, seed).steps
-            if step.percept.ask
-        ]
-        assert {kind.legend("words") for kind in kinds} == {"Answer with one of the words that are shown."}
-        (english,), (german,) = ({kind.legend("participant", language) for kind in kinds} for language in ("en", "de"))
-        assert english.startswith("Click on the word.")
-        assert german.startswith("Klicken Sie auf das Wort.")
-        assert ("1 to 9" in english) == ("1 bis 9" in german) == (places == 9)
-
-
-def test_widest_words_fit_their_places() -> None:
-    """As wide as a place, less a margin; and written as large as any."""
-    widest = sorted(nouns(), key=lambda word: width(word, 1.0))
-    for places, size in ((9, 6.67), (16, 4.76)):
-        texts = [text for text in WordArray(places=tuple(widest[-places:])).scene().primitives if hasattr(text, "text")]
-        assert len({text.size for text in texts}) == 1  # type: ignore[union-attr]
-        for text in texts:
-            assert width(text.text, text.size) <= 96 / places**0.5 - 3.9  # type: ignore[union-attr]
-            assert text.size == pytest.approx(size, abs=0.01), "all trials in one size"  # type: ignore[union-attr]
-
-
 # -- words and replies -----------------------------------------------------------------------------
-
-
-def test_replies_are_read_as_they_come() -> None:
-    kind = RESPONSES.get("choice").model_validate({"options": ["lion", None, "apple", None], "layout": "2x2"})
-    for reply in ("apple", "Apple", "Apple.", "**apple**", "The first word was apple.", '"apple"'):
-        assert kind.parse(reply) == "apple", reply
-    for reply in ("", "pear", "apple or lion", "APPLE PIE", "position 3", "no word"):
-        assert kind.parse(reply) is None, reply
-    assert kind.question() == "Answer with one of: lion, apple."
-    assert [kind.write(value) for value in ("lion", "apple")] == ["lion", "apple"]
 
 
 @pytest.mark.parametrize(

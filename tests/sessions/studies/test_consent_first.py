@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import Run, complaint
 from study_files import STUDY, Guest, sit, study_in, take
 
 from spanlab.core.errors import SpanLabError
@@ -128,18 +127,6 @@ def test_the_questions_come_after_consent_and_only_then(study: Study, data: Path
     with pytest.raises(NoConsentError):
         Battery(sit(study, data, "p02", asked_later=True, fields={}), guest, ask=ask).run()
     assert happened == []
-
-
-def test_a_refusal_at_the_command_line_leaves_nothing(
-    run: Run, study: Study, data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from spanlab.agents.human import seating
-
-    monkeypatch.setattr(seating, "seat", lambda *_: refuses())
-    typed = [word for name, value in TYPED.items() for word in ("--field", f"{name}={value}")]
-    told = complaint(*run("run", "study.yaml", "--participant", "p01", "--session", "1", *typed))
-    assert "To ask again: the same command" in told, "answers are not known, so they have to be given again"
-    assert kept(study.file.parent / "data") == set()
 
 
 def test_a_study_without_consent_asks_at_once(tmp_path: Path, data: Path) -> None:

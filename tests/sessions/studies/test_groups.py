@@ -132,21 +132,6 @@ def test_groups_of_declared_sizes_fill_up_together_and_nobody_comes_in_afterward
     assert arrivals.come().place == arrivals.there[3].place
 
 
-@pytest.mark.slow
-def test_between_groups_that_are_alike_a_draw_decides() -> None:
-    """The first of every pair of people is in either group equally often, and so is everybody by
-    the number."""
-    first = Counter(Arrivals(equal(2), seed).come().group for seed in range(1, 401))
-    assert abs(first["g0"] - 200) < 3.3 * 10  # standard deviation of 400 fair draws
-    arrivals = Arrivals(equal(2))
-    groups = [arrivals.come().group for _ in range(800)]
-    pairs = Counter(zip(groups[::2], groups[1::2], strict=True))
-    assert set(pairs) == {("g0", "g1"), ("g1", "g0")}
-    assert abs(pairs["g0", "g1"] - 200) < 3.3 * 10
-    again = Arrivals(equal(2))
-    assert groups[:50] == [again.come().group for _ in range(50)]
-
-
 def test_orders_and_keys_are_balanced_within_each_group(study: Study) -> None:
     arrivals = Arrivals(list(study.groups))
     orders: dict[str, list[Any]] = {"training": [], "control": []}
@@ -221,21 +206,6 @@ def test_a_group_takes_its_paradigms_with_its_levels_and_the_table_says_which_it
     status, printed, err = run("stats", "data", "--paradigm", "vsr", "--by", "group")
     assert status == 0, err
     assert "training" in printed
-
-
-@pytest.mark.slow
-def test_check_looks_at_the_paradigms_of_each_group(study: Study, run: Run, tmp_path: Path) -> None:
-    status, printed, err = run("check", "study.yaml")
-    assert status == 0, err
-    assert "trained is fine (3 paradigms, 2 sessions, 2 groups)" in printed
-    design = "{paradigm: vsr, design: span, practice: false}"
-    text = TWO.replace("{paradigm: vsr, set: {list_length: [2, 3]}, trials: 2, practice: false}", design)
-    (tmp_path / "study.yaml").write_text(text, encoding="utf-8")
-    status, _, err = run("check", "study.yaml")
-    assert status == 1
-    assert "groups item 1 > set > vsr: vsr: this design is adaptive" in err, (
-        "an adaptive design leaves no level to a group"
-    )
 
 
 def test_what_was_planned_for_a_number_that_somebody_else_has_got_meanwhile_is_planned_anew(

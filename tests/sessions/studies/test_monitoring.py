@@ -4,21 +4,17 @@ alone."""
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
 from command_line import Run, command_line
-from session_tools import command, one_thread
 from study_files import Guest, files, study_in, take
 
 from spanlab.core.errors import SpanLabError
 from spanlab.sessions.studies.monitoring import SILENT_S, Monitor
 from spanlab.sessions.studies.participants import find, withdraw
 from spanlab.sessions.studies.study import Study
-from spanlab.sessions.studies.visit_files import runs
 
 STUDY = """
 study: pair
@@ -133,30 +129,3 @@ def test_refusals_beginnings_and_withdrawals(study: Study, tmp_path: Path, run: 
         os.utime(path, (time.time() - 3 * 86400, time.time() - 3 * 86400))
     assert "1 older row with --all" in run("study", "monitor", "study.yaml")[1]
     assert "refused" in run("study", "monitor", "study.yaml", "--all")[1]
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("screen")
-def test_a_session_at_the_window_is_watched_until_it_is_killed_and_after(tmp_path: Path) -> None:
-    """The record grows as the monitor reads it, several times a second, in another process."""
-    study, data = study_in(tmp_path, STUDY.replace("trials: 6", "trials: 30")), tmp_path / "data"
-    start = command("run", tmp_path / "study.yaml", "--simulate", "capacity@30", "--data", data)
-    process = subprocess.Popen(start, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=one_thread())
-    monitor, done = Monitor(study, data), list[int]()
-    try:
-        while process.poll() is None and (not done or done[-1] < 12):
-            seen = monitor.look(time.time())
-            assert all(one.state in ("running", "silent", "not begun") for one in seen), seen
-            done += [one.done for one in seen]
-            time.sleep(0.1)
-    finally:
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    assert done == sorted(done)
-    assert len(set(done)) >= 4
-    (folder,) = runs(data / "pair", "simulated-1")
-    (left,) = Monitor(study, data).look(time.time() + 2 * SILENT_S)
-    assert left.state == "silent"
-    assert left.done >= 12
-    assert left.displays > 0
-    assert folder.exists()

@@ -17,7 +17,7 @@ from study_files import STUDY, Guest, sit, study_in, take
 from spanlab.analysis.data.loading import load
 from spanlab.api.studies import unfinished
 from spanlab.core.atomic_files import only_writer
-from spanlab.core.errors import SpanLabError, UnwritableError
+from spanlab.core.errors import SpanLabError
 from spanlab.sessions import run as run_module
 from spanlab.sessions.record.reader import find_sessions, read_session
 from spanlab.sessions.record.table import COLUMNS, read_responses
@@ -259,31 +259,6 @@ def test_a_display_file_that_is_not_there_is_refused(tmp_path: Path, run: Run) -
 
 
 # -- folders are made with their first file --------------------------------------------------------
-
-
-def no_room(path: Path, *_: object) -> None:
-    raise UnwritableError(f"cannot write {path}: No space left on device")
-
-
-def test_a_full_disk_leaves_no_folder_of_a_session(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_module, "write_info", no_room)
-    said = complaint(*run("replay", "vsr", "--agent", "ideal", "--trials", "1"))
-    assert (
-        said
-        == f"spanlab: cannot write {Path('data') / 'vsr-ideal-s1'}: No space left on device; choose another folder with"
-        " --data\n"
-    )
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_full_disk_leaves_no_folder_of_a_session_of_a_study(
-    study: Study, data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(visit_module, "write_json", no_room)
-    with pytest.raises(UnwritableError, match=r"session-1/?.*No space left"):
-        sit(study, data)
-    assert [path for path in data.rglob("*") if path.is_dir() and not any(path.iterdir())] == []
-    assert not (data / "pair" / "p01").exists()
 
 
 def test_nobody_sees_a_session_folder_without_its_first_file(

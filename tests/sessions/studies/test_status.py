@@ -7,24 +7,15 @@ import json
 import re
 import shutil
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
 from command_line import Run, complaint
 from study_files import FIELDS, STUDY, Guest, sit, study_in, take
 
-from spanlab.agents.base import Response, TrialContext
-from spanlab.agents.window import WindowAgent, WindowEpisode
-from spanlab.core.agent_kinds import SIMULATED, AgentKind
 from spanlab.core.atomic_files import only_writer
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms import Percept, Truth
 from spanlab.sessions import find_sessions, read_session
-from spanlab.sessions.record import Event
-from spanlab.sessions.record.reader import read_events
 from spanlab.sessions.session import write_info
-from spanlab.sessions.studies import visit_files
-from spanlab.sessions.studies.battery import Battery
 from spanlab.sessions.studies.monitoring import overview
 from spanlab.sessions.studies.participants import find, people, register
 from spanlab.sessions.studies.participants import withdraw as remove
@@ -112,20 +103,6 @@ def test_the_command_prints_it(run: Run, study: Study) -> None:
     ]
     assert out.splitlines()[1].split()[:3] == ["1", "p01", "1"]
     assert "through with every session" in out
-
-
-def test_the_table_reads_every_record_once(study: Study, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    take(study, data, "p01")
-    take(study, data, "p01", session=2)
-    looked_at: list[Path] = []
-
-    def counting(folder: Path) -> list[Event]:
-        looked_at.append(folder)
-        return read_events(folder)
-
-    monkeypatch.setattr(visit_files, "read_events", counting)
-    overview(study, data)
-    assert len(looked_at) == len(set(looked_at)) == 4
 
 
 def test_withdrawing_removes_everything_and_leaves_a_note(run: Run, study: Study) -> None:
@@ -274,47 +251,6 @@ def test_a_withdrawal_that_was_cut_short_is_completed(
     remove(folder, again, 0)
     assert sorted(path.name for path in folder.iterdir()) == [".lock", "places.sqlite"]
     assert people(folder)[0].sessions == 3
-
-
-class Limited(WindowAgent, WindowEpisode):
-    """Recalls lists up to four; breaks off in its ``stops``-th trial."""
-
-    kind: ClassVar[AgentKind] = SIMULATED
-    name = "limited"
-
-    def __init__(self, stops: int = 0) -> None:
-        self._stops = stops
-
-    def start(self, context: TrialContext) -> Limited:
-        self._stops -= 1
-        if self._stops == 0:
-            raise SpanLabError("left")
-        return self
-
-    async def step(self, percept: Percept, truth: Truth | None = None) -> Response | None:
-        if percept.ask is None:
-            return None
-        assert truth is not None
-        assert isinstance(truth.answer, int)
-        return Response((truth.answer + (truth.levels["list_length"] > 4)) % 9)
-
-
-@pytest.mark.slow
-def test_a_staircase_that_is_over_says_how_many_trials_were_taken(tmp_path: Path, data: Path) -> None:
-    study = study_in(
-        tmp_path, "study: pair\ntitle: Span\nparadigms: [{paradigm: vsr, design: span, practice: false}]\n"
-    )
-    Battery(sit(study, data, "s1", fields={}, kind="simulated"), Limited()).run()
-    with pytest.raises(SpanLabError):
-        Battery(sit(study, data, "s2", fields={}, kind="simulated"), Limited(stops=10)).run()
-    (taken,) = (data / "pair" / "s1").glob("session-1/vsr-*")
-    trials = sum(event["event"] == "trial_end" for event in read_events(taken))
-    assert 10 <= trials < 40
-    first, second = cells(study, data)
-    assert (first["vsr"], first["finished"]) == (f"{trials} (over)", "yes")
-    assert (second["vsr"], second["finished"]) == ("9/40", "no")
-    with pytest.raises(SpanLabError, match=rf"vsr {trials} \(over\)"):
-        sit(study, data, "s1", fields={}, kind="simulated")
 
 
 def test_a_withdrawal_to_be_forgotten_that_was_cut_short_is_completed(

@@ -16,7 +16,6 @@ from spanlab.agents.chat import Endpoint, EndpointError, RequestLimits
 from spanlab.agents.chat.messages import Message, Reply, Request, Text
 from spanlab.agents.chat.transport.client import Client
 from spanlab.agents.chat.transport.departure import Departures, Fault
-from spanlab.agents.chat.transport.paid_replies import ReplyCache
 from spanlab.agents.chat.transport.replies import NoReplyError, read_reply
 
 REQUEST = Request((Message("user", (Text("m or -?"),)),), {}, "1" * 16, "talk", 7)
@@ -133,18 +132,6 @@ def test_what_cannot_be_read_may_have_been_paid_for_and_is_not_bought_for_ever(n
 def test_none_of_them_is_read_as_a_reply(name: str) -> None:
     with pytest.raises(NoReplyError):
         read_reply(ERRORS[name][0] if name in ERRORS else UNREADABLE[name], 1.0)
-
-
-def test_an_error_that_was_once_cached_as_a_reply_is_not_used(tmp_path: Path) -> None:
-    cache = ReplyCache(tmp_path, [])
-    good = Reply(content="", finish_reason="stop", latency_ms=1)
-    cache.put(REQUEST, good)
-    path = cache.path(REQUEST)
-    path.write_text(path.read_text().replace('"stop"', '"error"'))
-    assert cache.get(REQUEST) is None
-    for reason in ("error", "content_filter", "network_error", "content_filter: SAFETY"):
-        cache.put(REQUEST, good.model_copy(update={"finish_reason": reason}))
-        assert '"error"' in path.read_text(), "and none is put there"
 
 
 def test_nothing_left_when_there_was_no_connection() -> None:

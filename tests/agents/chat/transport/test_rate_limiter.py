@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from spanlab.agents.chat.transport.departure import Bucket, Fault, RateLimiter, asked_wait
 from spanlab.agents.chat.transport.endpoint import EndpointError
-from spanlab.agents.chat.transport.request_limits import RequestLimits
 from spanlab.agents.interruptions import Stopped
 
 
@@ -354,53 +353,3 @@ def test_pauses_grow_and_differ_and_keep_to_what_was_asked() -> None:
 
 
 # A server that says nothing but 429
-
-
-class Sliding:
-    """A server that takes so many in a minute and says no more than that it was too much; it keeps
-    count of what it refused."""
-
-    def __init__(self, per_minute: int, window_s: float = 60.0) -> None:
-        self._most, self._window_s = per_minute, window_s
-        self._taken: list[float] = []
-        self.refused = 0
-
-    async def ask(self) -> bool:
-        at = asyncio.get_running_loop().time()
-        self._taken = [one for one in self._taken if one > at - self._window_s]
-        if len(self._taken) >= self._most:
-            self.refused += 1
-            await asyncio.sleep(0.02)
-            return False
-        self._taken.append(at)
-        await asyncio.sleep(0.3)
-        return True
-
-
-async def _session(server: Sliding, requests: int) -> float:
-    """So many requests, each repeated until it is taken, as a client does; how long that takes."""
-    limiter = RateLimiter(32)
-
-    async def one(order: int) -> None:
-        async with limiter.place():
-            for tries in range(RequestLimits().max_retries + 1):
-                async with limiter.request(order) as passed:
-                    taken = await server.ask()
-                    passed.answered, passed.busy = taken, not taken
-                if taken:
-                    return
-                await limiter.pause(Fault("rate_limit", EndpointError("busy"), True).pause(tries, str(order)))
-            raise AssertionError("given up")
-
-    await asyncio.gather(*(one(order) for order in range(requests)))
-    return asyncio.get_running_loop().time()
-
-
-@pytest.mark.parametrize(("per_minute", "window_s"), [(120, 60.0), (30, 60.0), (5, 1.0), (600, 60.0)])
-def test_a_server_that_only_says_too_much_is_asked_until_it_has_answered_everything(
-    per_minute: int, window_s: float
-) -> None:
-    server = Sliding(per_minute, window_s)
-    requests = 500
-    took = virtually(lambda: _session(server, requests))
-    assert took <= 2.5 * window_s * requests / per_minute + 130, "and it is made use of"

@@ -187,18 +187,6 @@ def test_what_was_sent_is_read_as_a_table(facts: dict[str, Any]) -> None:
     assert table["sent_ms"].isna().sum() == sum(one["sent_ms"] is None for one in sent)
 
 
-def test_a_port_that_dies_in_the_last_trial_is_told_at_the_end(facts: dict[str, Any]) -> None:
-    last = facts["last"]
-    assert last["error"] == ""
-    assert last["events"][-1]["event"] == "session_end"
-    assert last["table"]
-    missing = [one for one in of_kind(last, "trigger") if one["sent_ms"] is None]
-    everything = of_kind(last, "trigger")
-    assert missing
-    assert f"{len(missing)} of {len(everything)} codes did not go out. All trials are finished" in last["said"][-1]
-    assert last["apparatus"]["triggers"]["not_sent"] == len(missing)
-
-
 def test_a_block_of_questions_is_not_finished_first(facts: dict[str, Any]) -> None:
     """One with each item, as in N-back: the session stops before the next item, and the block is
     taken again once the port is mended."""
