@@ -2,7 +2,6 @@ from .api.analysing import compare as compare
 from .api.analysing import figure as figure
 from .api.analysing import scores as scores
 from .api.checking import check as check
-from .api.choices import score_choices as score_choices
 from .api.demonstration import demo as demo
 from .api.exchange import export as export
 from .api.exchange import import_data as import_data
@@ -40,6 +39,7 @@ import spanlab.extensions.app.command as _app
 import spanlab.extensions.archive.command as _archive
 import spanlab.extensions.battery.command as _battery
 import spanlab.extensions.benchmark.command as _benchmark
+import spanlab.extensions.choices.command as _choices
 import spanlab.extensions.fitting.command as _fitting
 import spanlab.extensions.modelling.dataset as _dataset
 import spanlab.extensions.modelling.gym as _gym
@@ -55,6 +55,7 @@ methods = _planning.methods
 neural = _neural.neural
 plan = _planning.plan
 reproduce = _replication.reproduce
+score_choices = _choices.score_choices
 scores_by_person = _battery.scores_by_person
 study_archive = _archive.archive
 study_restore = _archive.restore

@@ -12,17 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypedDict
 
 from ..core.agent_kinds import AgentKind
 from ..core.errors import SpanLabError
-from ..paradigms import (
-    STANDARD_KEYS,
-    Answer,
-    AnswerKeys,
-    NetworkView,
-    Percept,
-    Prompt,
-    ResponseKind,
-    Truth,
-    WorkedExample,
-)
+from ..paradigms import STANDARD_KEYS, Answer, AnswerKeys, Percept, Prompt, ResponseKind, Truth, WorkedExample
+from ..paradigms.network_view import NetworkView
 from ..stimuli import Stimulus
 from .payments import Cost, Journal, Ledger
 

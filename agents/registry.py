@@ -19,14 +19,13 @@ from ..core.agent_kinds import (
     IDEAL,
     KINDS,
     NETWORK,
-    OBSERVER,
     PRECISION,
     SIMULATED,
     AgentKind,
 )
 from ..core.errors import SpanLabError
 from ..core.registry import Registry, nearest
-from ..paradigms import NetworkView
+from ..paradigms.network_view import NetworkView
 from .base import Agent, AgentOptions
 
 #: names of chat models that are known everywhere
@@ -40,7 +39,6 @@ _HOMES: Mapping[AgentKind, tuple[str, str]] = {
     IDEAL: (".oracles", "IdealAgent"),
     CAPACITY: (".oracles", "CapacityAgent"),
     PRECISION: (".observers", "PrecisionAgent"),
-    OBSERVER: (".gist", "GistObserver"),
     NETWORK: (".network.agent", "NetworkAgent"),
     CHAT: (".chat.agent", "ChatAgent"),
     SIMULATED: (".human.simulated", "SimulatedParticipant"),

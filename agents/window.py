@@ -11,11 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from typing_extensions import override
 
-from ..paradigms import (
-    Display,
-    Percept,
-    Verdict,
-)
+from ..paradigms import Percept, Verdict
+from ..paradigms.trial import Display
 from ..paradigms.triggers import Triggers
 from .base import Agent, Episode, TrialContext
 

@@ -68,8 +68,7 @@ def _exchanged(
         when the format has no such side, what is to be read or where it is written is missing, or
         the format takes one source and there are several.
     """
-    from ..exchange import Report
-    from ..exchange.registry import FORMATS
+    from ..exchange import FORMATS, Report
     from ..paradigms.language.diagnostics import validated
 
     format_, found = FORMATS.get(name)(), Result()
@@ -99,7 +98,7 @@ def _exchanged(
 
 def all_formats() -> Iterator[Format[Any, Any]]:
     """Every format; a package that cannot be loaded hinders no other."""
-    from ..exchange.registry import FORMATS
+    from ..exchange import FORMATS
 
     try:
         names = list(FORMATS)

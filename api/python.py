@@ -30,7 +30,7 @@ def inspect_task(paradigm: str, **options: Any) -> Any:
 
     >>> task = spanlab.inspect_task("vsr", trials=4)  # doctest: +SKIP
     """
-    from ..exchange.registry import FORMATS
+    from ..exchange import FORMATS
 
     return FORMATS.get("inspect")().task(paradigm, **options)
 

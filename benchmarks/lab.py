@@ -23,8 +23,9 @@ from spanlab.agents.human import Participant, WindowOptions, virtual_screen
 from spanlab.agents.human.input.answering import AnswerSheet
 from spanlab.agents.human.stage import Stage
 from spanlab.agents.human.trial_player import Player
-from spanlab.paradigms import Display, Paradigm, Percept, Step, Trial, compile_trial, list_paradigms, load_paradigm
+from spanlab.paradigms import Paradigm, Percept, Step, Trial, compile_trial, list_paradigms, load_paradigm
 from spanlab.paradigms.compile import DEFAULT_INTERVAL_MS
+from spanlab.paradigms.trial import Display
 
 FRAMES = 30
 

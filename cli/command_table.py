@@ -62,7 +62,6 @@ PANELS = {
         "replay": "api.machines:replay",
         "resume": "api.people:resume",
         "transcript": "api.transcripts:transcript",
-        "score-choices": "api.choices:score_choices",
         "train": "api.training:train",
         "sweep": "api.training:sweep",
     },

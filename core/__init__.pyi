@@ -2,6 +2,7 @@ from .agent_kinds import PARTICIPANT as PARTICIPANT
 from .agent_kinds import AgentKind as AgentKind
 from .agent_kinds import kind_named as kind_named
 from .atomic_files import make_folder as make_folder
+from .atomic_files import only_writer as only_writer
 from .atomic_files import whole_folder as whole_folder
 from .atomic_files import write_json as write_json
 from .atomic_files import write_whole as write_whole
@@ -11,5 +12,6 @@ from .extras import need as need
 from .json_values import STRICT_JSON as STRICT_JSON
 from .json_values import as_object as as_object
 from .json_values import grouped as grouped
+from .registry import as_tuple as as_tuple
 from .registry import nearest as nearest
 from .version import __version__ as __version__

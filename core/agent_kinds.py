@@ -150,21 +150,6 @@ PRECISION = AgentKind(
     order=7,
     mark=Mark(("#9a86c2", "#c3b5de"), ("#8f79bd", "#6c5a94"), _DASHED, 1.4, "triangle-left", 38),
 )
-OBSERVER = AgentKind(
-    name="observer",
-    help="remembers the gist but no items: observer:sum, observer:filled, observer:first, observer:last",
-    role="yardstick",
-    label="gist alone",
-    order=7,
-    mark=Mark(
-        ("#8a6d3b", "#b08d57", "#6b4f1d", "#c9a56b"),
-        ("#c2a36b", "#9a7b45", "#e0c48f", "#7c6131"),
-        _DOTTED,
-        1.4,
-        "diamond",
-        38,
-    ),
-)
 SIMULATED = AgentKind(
     name="simulated",
     help="oracle: presses real keys and clicks in the real window; simulated:OBSERVER",
@@ -246,7 +231,6 @@ KINDS = (
     IDEAL,
     CAPACITY,
     PRECISION,
-    OBSERVER,
     SIMULATED,
     RECORDED,
     PUBLISHED,

@@ -1,3 +1,4 @@
+from .format import FORMATS as FORMATS
 from .format import LIBRARY as LIBRARY
 from .format import AsParadigm as AsParadigm
 from .format import Flag as Flag
@@ -13,7 +14,6 @@ from .format import counted as counted
 from .format import csv_text as csv_text
 from .format import harmless as harmless
 from .recipes import read_recipe as read_recipe
-from .registry import FORMATS as FORMATS
 from .trials_format import GivenTrial as GivenTrial
 from .trials_format import ImportedSet as ImportedSet
 from .trials_format import ReadingOptions as ReadingOptions

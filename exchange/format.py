@@ -6,15 +6,17 @@ reads, ``spanlab export NAME`` for what it writes.
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
-from typing_extensions import TypeVar
+from typing_extensions import TypeVar, override
 
 from ..core.errors import Problem, SpanLabError
+from ..core.registry import Registry
 from ..core.table_cells import csv_text as csv_text
 from ..core.table_cells import harmless as harmless
 from ..paradigms.paradigm import Generator
@@ -191,3 +193,31 @@ def counted(many: int, word: str) -> str:
     """``1 block``, ``2 blocks``."""
     several = f"{word}es" if word.endswith("ch") else f"{word}s"
     return f"{many} {word if many == 1 else several}"
+
+
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+
+class FormatRegistry(Registry[Format[Any, Any]]):
+    """Formats by name, from extensions and other packages (entry points ``spanlab.formats``)."""
+
+    @override
+    def name_of(self, value: Any) -> str:
+        if not (isinstance(value, type) and issubclass(value, Format)):
+            raise ValueError(f"{value!r} is not a subclass of Format")
+        cls: type[Format[Any, Any]] = value
+        if not _NAME.fullmatch(cls.name):
+            raise ValueError(
+                f"{cls.__name__} needs a name of small letters, digits and hyphens, such as name ="
+                f" '{cls.__name__.lower()}'; found '{cls.name}'"
+            )
+        if cls.reads is None and cls.writes is None:
+            raise ValueError(f"{cls.__name__} neither reads nor writes anything")
+        return cls.name
+
+    @override
+    def __iter__(self) -> Iterator[str]:
+        return iter(tuple(self.known()))
+
+
+FORMATS = FormatRegistry("format", "spanlab.formats")

@@ -45,7 +45,7 @@ from spanlab.analysis.figures.conditions_figure import compute_load
 from spanlab.analysis.figures.effect_figure import effect_chart, looks_of
 from spanlab.analysis.figures.figure import Wish
 from spanlab.analysis.model_vs_human.scores import scores
-from spanlab.core.agent_kinds import OBSERVER
+from spanlab.extensions.observers.gist import OBSERVER
 from spanlab.human_data.published import published
 from spanlab.paradigms import load_paradigm
 from spanlab.sessions import find_sessions, read_session

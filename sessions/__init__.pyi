@@ -1,6 +1,7 @@
 from .plan import Request as Request
 from .plan import choose_trials as choose_trials
 from .plan import plan_trials as plan_trials
+from .practice import said_after as said_after
 from .record.reader import find_sessions as find_sessions
 from .record.reader import read_session as read_session
 from .record.table import read_responses as read_responses
@@ -12,6 +13,8 @@ from .run import make_machine as make_machine
 from .run import prepare as prepare
 from .runner import Runner as Runner
 from .session import Session as Session
+from .session import brief as brief
 from .session import reopen as reopen
 from .session import same_trials as same_trials
+from .session import settings_hash as settings_hash
 from .session import utc_now as utc_now

@@ -26,17 +26,12 @@ from ..core.errors import SpanLabError, UnwritableError
 from ..core.event_loop import ending_as_ctrl_c
 from ..core.locale import texts_for_people
 from ..core.worker_pool import WorkerPool
-from ..paradigms import (
-    NetworkView,
-    Paradigm,
-    PlannedTrial,
-    network_tasks,
-    paradigm_from_data,
-    resolve_levels,
-)
+from ..paradigms import Paradigm, PlannedTrial, network_tasks, resolve_levels
 from ..paradigms.compile import one_of_each
 from ..paradigms.language.own_files import own_hash
 from ..paradigms.language.yaml_source import in_library
+from ..paradigms.network_view import NetworkView
+from ..paradigms.paradigm import paradigm_from_data
 from ..paradigms.practice_levels import practice_levels
 from ..paradigms.responses import ResponseKind
 from .costs import SessionLedger, SessionOutlook, estimate_session, write_account

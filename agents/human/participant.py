@@ -13,9 +13,10 @@ from typing_extensions import override
 from ...core.agent_kinds import PARTICIPANT, AgentKind
 from ...core.errors import SpanLabError
 from ...core.locale import sentence
-from ...paradigms import AnswerKeys, Display, Percept, ResponseKind, Truth, Verdict
+from ...paradigms import AnswerKeys, Percept, ResponseKind, Truth, Verdict
 from ...paradigms.responses.keys import key_label
 from ...paradigms.translation import Words, translated_display, translated_percept
+from ...paradigms.trial import Display
 from ...paradigms.triggers import Triggers
 from ...stimuli import Stimulus
 from ...stimuli.render.fonts import use_font

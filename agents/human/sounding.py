@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...core.errors import SpanLabError
-from ...paradigms import Display
+from ...paradigms.trial import Display
 from ...stimuli import Stimulus
 from ...stimuli.kinds.files import ShownSound
 from ...stimuli.kinds.plain import Tone

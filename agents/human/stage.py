@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 from ...core.errors import SpanLabError
-from ...paradigms import Display
+from ...paradigms.trial import Display
 from ...stimuli.render.palette import PaletteName
 from ...stimuli.render.speaker import Speaker
 from ...stimuli.render.window import WindowRenderer

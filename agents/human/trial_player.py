@@ -11,7 +11,8 @@ import time
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from ...paradigms import Display, Percept, Prompt, ResponseKind, Verdict
+from ...paradigms import Percept, Prompt, ResponseKind, Verdict
+from ...paradigms.trial import Display
 from ...stimuli.kinds.plain import Tone
 from ..base import Response, Shown
 from ..interruptions import TrialCut

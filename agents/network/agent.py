@@ -15,8 +15,9 @@ from typing_extensions import override
 
 from ...core.agent_kinds import NETWORK, AgentKind
 from ...core.errors import SpanLabError
-from ...paradigms import NetworkView, Percept, Truth, is_model_step
+from ...paradigms import Percept, Truth, is_model_step
 from ...paradigms.language import yaml_source
+from ...paradigms.network_view import NetworkView
 from ...stimuli import Stimulus
 from ...stimuli.kinds.files import refuse_sounds
 from ...stimuli.render.pixels import network_frame

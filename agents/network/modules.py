@@ -25,8 +25,9 @@ from typing_extensions import override
 from ...core.agent_kinds import NETWORK, AgentKind
 from ...core.errors import SpanLabError
 from ...core.registry import StrictModel
-from ...paradigms import NetworkView, Percept, Truth, is_model_step
+from ...paradigms import Percept, Truth, is_model_step
 from ...paradigms.language.diagnostics import validated
+from ...paradigms.network_view import NetworkView
 from ...stimuli import Stimulus
 from ...stimuli.kinds.files import refuse_sounds
 from ...stimuli.render.pixels import drawn, network_frame, picture

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...core.errors import SpanLabError
-from ...paradigms import Ask, NetworkView
+from ...paradigms import Ask
+from ...paradigms.network_view import NetworkView
 from ..base import Response, TrialContext
 
 #: Heads up to this size are recorded whole; of larger ones the highest outputs.

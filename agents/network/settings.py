@@ -16,7 +16,7 @@ from pydantic import (
 
 from ...core.errors import SpanLabError
 from ...core.registry import StrictModel
-from ...paradigms import NetworkView
+from ...paradigms.network_view import NetworkView
 
 #: Side of the frames that networks see, in pixels.
 FRAME = 32

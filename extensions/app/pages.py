@@ -525,7 +525,7 @@ register_url_convertor("folder", _Folder())
 
 
 #: simulated observers that every paradigm has
-_OBSERVERS = ("ideal", "capacity:4", "observer:sum")
+_OBSERVERS = ("ideal", "capacity:4")
 
 
 def _with_its_trials(line: SessionLine, lines: Sequence[SessionLine]) -> list[tuple[str, str]]:

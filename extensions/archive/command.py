@@ -11,8 +11,7 @@ from typing import Annotated
 import typer
 
 from spanlab.api import DataOption, PathLike, Result, Words, public
-from spanlab.core import SpanLabError, __version__, make_folder, whole_folder, write_whole
-from spanlab.core.atomic_files import only_writer
+from spanlab.core import SpanLabError, __version__, make_folder, only_writer, whole_folder, write_whole
 from spanlab.sessions.studies import load_study, people
 from spanlab.sessions.studies.participants import PLACES
 

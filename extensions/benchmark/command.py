@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spanlab.api import PathLike, Result, Words, public, table_lines, tabled, watcher, words
+from spanlab.api import PathLike, Result, Words, public, table_lines, watcher, words
+from spanlab.api.options import tabled
 from spanlab.core import SpanLabError, as_object, make_folder, write_json
 from spanlab.paradigms.language import read
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spanlab.api import DataOption, LevelsOption, PathLike, Result, Words, as_lists, public, words
+from spanlab.api import DataOption, PathLike, Result, Words, public, words
+from spanlab.api.options import LevelsOption, as_lists
 from spanlab.core import SpanLabError, make_folder
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from typing_extensions import override
 
 from spanlab.agents.network import arrays_of, longest_trial, need_torch
 from spanlab.core import SpanLabError
-from spanlab.paradigms import Generator, Split, compile_trial, load_paradigm, paradigm_from_data, plan_dataset
+from spanlab.paradigms import Generator, Split, compile_trial, load_paradigm, plan_dataset
+from spanlab.paradigms.paradigm import paradigm_from_data
 
 need_torch()
 from torch import Tensor, distributed, from_numpy  # noqa: E402

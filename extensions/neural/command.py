@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from spanlab.api import GeneratorOption, PathLike, Result, Words, parse_generator, progress_bar, public, words
+from spanlab.api import PathLike, Result, Words, progress_bar, public, words
+from spanlab.api.options import GeneratorOption, parse_generator
 from spanlab.core import SpanLabError, grouped
 
 if TYPE_CHECKING:
     import numpy as np
 
     from spanlab.agents.network.checkpoints_io import Checkpoint
-    from spanlab.paradigms import Generator, NetworkView, Paradigm, Trial
+    from spanlab.paradigms import Generator, Paradigm, Trial
+    from spanlab.paradigms.network_view import NetworkView
 
     from .lesions import Observed
     from .states import TaskStates

@@ -16,13 +16,14 @@ import numpy as np
 import pandas as pd
 
 from spanlab.agents.network import NetworkFrames, WordStore, scored
-from spanlab.paradigms import Ask, NetworkView, Step, Trial, is_model_step
+from spanlab.paradigms import Ask, Step, Trial, is_model_step
+from spanlab.paradigms.network_view import NetworkView
 from spanlab.paradigms.responses import Answer
 
 if TYPE_CHECKING:
     from spanlab.agents.network import ModuleAgent
     from spanlab.agents.network.models import Network
-    from spanlab.paradigms import WordVectors
+    from spanlab.paradigms.word_vectors import WordVectors
 
 
 #: For units that are silenced (numbers from 0), the share of items that is right in each trial of

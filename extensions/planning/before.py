@@ -15,7 +15,8 @@ from spanlab.analysis.effects import EFFECTS, GROUP_METHOD, ROC_METHOD
 from spanlab.analysis.figures import GROUPS, ROC, prospects
 from spanlab.analysis.stats import sort_cells
 from spanlab.core import __version__
-from spanlab.paradigms import compile_trial, load_paradigm, plan_session, session_design
+from spanlab.paradigms import compile_trial, load_paradigm, plan_session
+from spanlab.paradigms.design import session_design
 from spanlab.sessions.rehearsal import rehearsed
 from spanlab.sessions.studies import is_study, load_study
 

@@ -16,7 +16,6 @@ from typing_extensions import Unpack
 from spanlab.api import (
     DATA_HELP,
     ExcludeOption,
-    MarginOption,
     PathLike,
     Paths,
     Reading,
@@ -24,7 +23,6 @@ from spanlab.api import (
     Result,
     cautions,
     loaded,
-    part,
     paths,
     progress_bar,
     public,
@@ -32,6 +30,8 @@ from spanlab.api import (
     table_lines,
     words,
 )
+from spanlab.api.analysing import MarginOption
+from spanlab.api.options import part
 from spanlab.core import SpanLabError, __version__, nearest, write_whole, written_in
 
 if TYPE_CHECKING:

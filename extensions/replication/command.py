@@ -154,9 +154,8 @@ def _sessions(paper: Paper, agents: list[str], trials: int, seed: int, data: Pat
     """Sessions of everybody in the paradigms of a paper, those that are there already not taken
     again; and who could not take what, in sentences."""
     from spanlab import resume
-    from spanlab.sessions import Watcher, choose_trials, make_machine, prepare
+    from spanlab.sessions import Watcher, choose_trials, make_machine, prepare, settings_hash
     from spanlab.sessions.run import replay_sessions, say_on_stderr
-    from spanlab.sessions.session import settings_hash
 
     if paper == "worm":
         from .pages.worm import ERRORLESS, FURTHER, PARADIGMS

@@ -17,7 +17,8 @@ from spanlab.analysis.data.door import open_table
 from spanlab.analysis.data.recipe import Recipe
 from spanlab.core import SpanLabError
 from spanlab.exchange import Format, Options, Place, Report, Side, counted
-from spanlab.exchange.tables import write_table
+
+from .tables import write_table
 
 
 @dataclass(frozen=True)

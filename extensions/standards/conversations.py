@@ -19,12 +19,10 @@ from typing_extensions import override
 
 from spanlab.agents import TrialContext
 from spanlab.agents.chat import NO_ANSWER, Before, ChatSettings, Conversation, Message, Past, Text
-from spanlab.core import SpanLabError, whole_folder
+from spanlab.core import SpanLabError, as_tuple, whole_folder
 from spanlab.core.atomic_files import whole_file
-from spanlab.core.registry import as_tuple
 from spanlab.exchange import Format, Place, Report, Side, counted
-from spanlab.sessions import TakenTrial, same_trials, taken_trials
-from spanlab.sessions.practice import said_after
+from spanlab.sessions import TakenTrial, said_after, same_trials, taken_trials
 from spanlab.sessions.record import finished_trials, is_practice, read_events
 
 from .sharing import OTHER, SESSIONS, SharedData, SharedSession, Sharing, gather

@@ -18,16 +18,14 @@ from typing_extensions import override
 
 from spanlab.agents.chat import NO_ANSWER, ChatAgent, ChatSettings, Reply
 from spanlab.agents.chat.transport import InspectHook
-from spanlab.core import SpanLabError, __version__, grouped, kind_named, need, whole_folder
-from spanlab.core.registry import as_tuple
+from spanlab.core import SpanLabError, __version__, as_tuple, grouped, kind_named, need, whole_folder
 from spanlab.exchange import Format, Place, Report, Side, counted
 from spanlab.paradigms import Generator, PlannedTrial, Trial
-from spanlab.sessions import Session, TakenTrial, plan_trials, same_trials, taken_trials, utc_now
+from spanlab.sessions import Session, TakenTrial, brief, plan_trials, same_trials, taken_trials, utc_now
 from spanlab.sessions.plan import try_out
 from spanlab.sessions.practice import items_of
 from spanlab.sessions.record import finished_trials, is_practice, read_events, response_rows, trial_key
 from spanlab.sessions.replaying import walk
-from spanlab.sessions.session import brief
 from spanlab.sessions.transcripts import SentMessage, SentPicture, Talk, Transcript
 
 from .conversations import trial_in_words

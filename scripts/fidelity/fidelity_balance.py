@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from spanlab.paradigms import Paradigm, PlannedTrial, load_paradigm, plan_session, resolve_levels, session_design
+from spanlab.paradigms import Paradigm, PlannedTrial, load_paradigm, plan_session, resolve_levels
 from spanlab.paradigms.balance import answers_of
+from spanlab.paradigms.design import session_design
 from spanlab.paradigms.language.schema import ANSWER, SessionDesign
 
 PARADIGMS = (

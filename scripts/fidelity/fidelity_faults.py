@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from spanlab.paradigms import Generator, Paradigm, drawn_values, load_paradigm
+from spanlab.paradigms import Generator, Paradigm, load_paradigm
+from spanlab.paradigms.compile import drawn_values
 
 GENERATORS: tuple[Generator, ...] = ("published", "corrected")
 #: Draws of one trial by name.

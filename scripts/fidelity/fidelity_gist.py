@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from spanlab.agents.base import TrialContext
-from spanlab.agents.gist import GISTS, GistObserver
+from spanlab.extensions.observers.gist import GISTS, GistObserver
 from spanlab.paradigms import Trial, compile_trial, list_paradigms, load_paradigm
 
 FILE = Path(__file__).resolve().parents[2] / "analysis" / "published" / "gist.csv"

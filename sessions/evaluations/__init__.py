@@ -1,5 +1,4 @@
-"""Evaluations beyond single sessions: sets of sessions, and the probabilities that models give to
-the answers of others."""
+"""Evaluations beyond single sessions: sets of sessions."""
 
 from ...core.doors import door
 

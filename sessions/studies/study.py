@@ -15,7 +15,8 @@ from ...agents.human.input.steps import Refractory
 from ...core.errors import ParadigmError, Problem, SpanLabError
 from ...core.json_values import as_levels, as_list, as_object
 from ...core.registry import nearest
-from ...paradigms import Paradigm, PlannedTrial, load_paradigm, plan_session, session_design
+from ...paradigms import Paradigm, PlannedTrial, load_paradigm, plan_session
+from ...paradigms.design import session_design
 from ...paradigms.identity import digest
 from ...paradigms.language.diagnostics import in_order, listed, show, validated
 from ...paradigms.language.yaml_source import Document, YamlPath, in_library, read

@@ -12,8 +12,9 @@ import pytest
 import spanlab
 from spanlab.agents.observers import LimitedPrecision, make_observer
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms import Ask, Display, Percept, Truth
+from spanlab.paradigms import Ask, Percept, Truth
 from spanlab.paradigms.responses import Choice
+from spanlab.paradigms.trial import Display
 from spanlab.stimuli.kinds.plain import Blank
 
 

@@ -163,17 +163,16 @@ def test_settings_that_no_record_takes_leave_no_session_behind(tmp_path: Path, s
 
 
 def test_every_agent_that_ships_has_a_kind_of_the_table() -> None:
-    assert [kind.name for kind in AGENTS.kinds()][:8] == [
+    assert [kind.name for kind in AGENTS.kinds()][:7] == [
         "chance",
         "ideal",
         "capacity",
         "precision",
-        "observer",
         "network",
         "chat",
         "simulated",
     ]
-    for kind in AGENTS.kinds()[:6]:
+    for kind in AGENTS.kinds()[:5]:
         cls = AGENTS.class_of(kind.name)
         assert cls is not None
         assert cls.kind is kind

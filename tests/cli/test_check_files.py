@@ -23,15 +23,9 @@ from spanlab.analysis.effects.registry import EFFECTS
 from spanlab.analysis.figures.prospects import prospects
 from spanlab.core.errors import SpanLabError
 from spanlab.core.registry import Registry
-from spanlab.paradigms import (
-    checking,
-    compile_trial,
-    list_paradigms,
-    load_paradigm,
-    plan_session,
-    session_design,
-)
+from spanlab.paradigms import checking, compile_trial, list_paradigms, load_paradigm, plan_session
 from spanlab.paradigms.checking import check_paradigm
+from spanlab.paradigms.design import session_design
 from spanlab.paradigms.responses import Choice
 from spanlab.paradigms.responses.keys import KEY_NAMES, RESERVED, key_problem, own_key
 from spanlab.sessions import Request, Runner, begin

@@ -18,7 +18,8 @@ import spanlab.paradigms.library as library
 from spanlab.agents.human import SimulatedParticipant, virtual_screen
 from spanlab.agents.human.display import lettering
 from spanlab.core import locale
-from spanlab.paradigms import Paradigm, load_paradigm, plan_session, session_design
+from spanlab.paradigms import Paradigm, load_paradigm, plan_session
+from spanlab.paradigms.design import session_design
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request, Runner, begin
 from spanlab.sessions.studies.study import load_study

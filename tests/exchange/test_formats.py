@@ -11,6 +11,7 @@ import pytest
 from command_line import Run, complaint
 from pydantic import Field
 
+from spanlab import exchange
 from spanlab.core.errors import Problem, SpanLabError
 from spanlab.exchange import (
     FORMATS,
@@ -23,10 +24,10 @@ from spanlab.exchange import (
     Side,
     TrialSet,
     TrialsFormat,
-    registry,
 )
-from spanlab.exchange.registry import FormatRegistry
-from spanlab.paradigms import compile_trial, drawn_values, load_paradigm
+from spanlab.exchange.format import FormatRegistry
+from spanlab.paradigms import compile_trial, load_paradigm
+from spanlab.paradigms.compile import drawn_values
 from spanlab.paradigms.trials_file import TrialsFile
 from spanlab.sessions.plan import plan_trials
 
@@ -49,7 +50,7 @@ def install(site: Path, module: str, points: dict[str, str], monkeypatch: pytest
     (site / "lab_json.py").write_text(module, encoding="utf-8")
     monkeypatch.syspath_prepend(site)
     monkeypatch.delitem(sys.modules, "lab_json", raising=False)
-    monkeypatch.setattr(registry, "FORMATS", FormatRegistry())
+    monkeypatch.setattr(exchange, "FORMATS", FormatRegistry("format", "spanlab.formats"))
 
 
 def test_a_format_of_another_package_is_one_small_file(
@@ -186,9 +187,9 @@ class Archive(Format[Choices, Options]):
 
 
 def test_options_and_places_are_those_that_a_format_declares(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    with_archive = FormatRegistry()
+    with_archive = FormatRegistry("format", "spanlab.formats")
     with_archive.register(Archive)
-    monkeypatch.setattr(registry, "FORMATS", with_archive)
+    monkeypatch.setattr(exchange, "FORMATS", with_archive)
     status, out, _ = run("import", "archive", "a", "b", "--data", "d", "--tasks", "3", "--no-raw")
     assert (status, out) == (0, f"{[Path('a'), Path('b')]} d tasks=3 label='none' raw=False\n")
     assert run("export", "archive", "s1", "s2", "out")[:2] == (0, "['s1', 's2'] out\n")
@@ -218,9 +219,11 @@ def test_what_a_format_does_not_do_it_refuses() -> None:
         (type("Nameless", (Given,), {"name": ""}), "Nameless needs a name of small letters, digits and hyphens"),
         (type("Spaced", (Given,), {"name": "my format"}), "found 'my format'"),
         (type("Idle", (Format,), {"name": "idle"}), "Idle neither reads nor writes anything"),
-        (type("Mine", (Given,), {"name": "table"}), "two format classes are called 'table'"),
+        (type("Mine", (Given,), {"name": "given"}), "two format classes are called 'given'"),
     ],
 )
 def test_classes_that_cannot_be_registered(cls: Any, told: str) -> None:
+    registry = FormatRegistry("format", "spanlab.formats")
+    registry.register(type("Theirs", (Given,), {"name": "given"}))
     with pytest.raises(ValueError, match=told):
-        FormatRegistry().register(cls)
+        registry.register(cls)

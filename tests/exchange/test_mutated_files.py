@@ -154,7 +154,7 @@ def _make(folder: Path, what: str) -> None:
     elif what == "trials files":
         chosen = plan_trials("vsr", 1, {}, 5)
         from spanlab.exchange import GivenTrial
-        from spanlab.paradigms import drawn_values
+        from spanlab.paradigms.compile import drawn_values
 
         given = [
             GivenTrial(str(one.trial), one.levels, drawn_values(chosen.paradigm, one.levels, one.seed))

@@ -165,7 +165,8 @@ def half(
     more : ``design``, ``generator``, ``batch`` (how many trials are answered at once), ``like``
     """
     from spanlab.api.options import parse_levels
-    from spanlab.paradigms import load_paradigm, plan_session, session_design
+    from spanlab.paradigms import load_paradigm, plan_session
+    from spanlab.paradigms.design import session_design
     from spanlab.sessions import Request, Runner, begin, same_trials
     from spanlab.sessions.run import make_machine as machine
 

@@ -13,7 +13,8 @@ import pytest
 
 from spanlab.agents.base import Agent
 from spanlab.agents.oracles import IdealAgent
-from spanlab.paradigms import Trial, compile_trial, drawn_values, load_paradigm, plan_session
+from spanlab.paradigms import Trial, compile_trial, load_paradigm, plan_session
+from spanlab.paradigms.compile import drawn_values
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request, Runner, begin
 

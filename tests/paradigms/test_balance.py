@@ -15,19 +15,11 @@ from hypothesis import strategies as st
 from paradigm_texts import load, text
 
 from spanlab.core.errors import ParadigmError, SpanLabError
-from spanlab.paradigms import (
-    Generator,
-    Paradigm,
-    PlannedTrial,
-    compile_trial,
-    load_paradigm,
-    plan_session,
-    session_design,
-)
+from spanlab.paradigms import Generator, Paradigm, PlannedTrial, compile_trial, load_paradigm, plan_session
 from spanlab.paradigms.balance import BalanceError, answers_of
 from spanlab.paradigms.checking import check_paradigm
 from spanlab.paradigms.compile import resolve_levels
-from spanlab.paradigms.design import replacement
+from spanlab.paradigms.design import replacement, session_design
 from spanlab.paradigms.language.schema import MaxRun, SessionDesign
 
 PROBE = "- {phase: probe, show: {blank: {}}, ask: {choice: {options: [left, right]}, answer: =side}}"

@@ -21,9 +21,9 @@ from spanlab.paradigms import (
     plan_dataset,
     plan_practice,
     plan_session,
-    session_design,
     trial_seed,
 )
+from spanlab.paradigms.design import session_design
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions.plan import plan_trials
 

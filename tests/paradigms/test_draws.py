@@ -13,16 +13,8 @@ from hypothesis import strategies as st
 from paradigm_texts import load, text
 
 from spanlab.core.errors import ParadigmError, SpanLabError
-from spanlab.paradigms import (
-    Generator,
-    Paradigm,
-    Trial,
-    compile_trial,
-    drawn_values,
-    fingerprint,
-    list_paradigms,
-    load_paradigm,
-)
+from spanlab.paradigms import Generator, Paradigm, Trial, compile_trial, fingerprint, list_paradigms, load_paradigm
+from spanlab.paradigms.compile import drawn_values
 from spanlab.paradigms.paradigm import GENERATORS
 from spanlab.paradigms.samplers.base import misfit
 

@@ -10,7 +10,8 @@ from command_line import command_line
 from paradigm_texts import load, text
 from study_files import STUDY, study_in
 
-from spanlab.paradigms import load_paradigm, plan_session, session_design
+from spanlab.paradigms import load_paradigm, plan_session
+from spanlab.paradigms.design import session_design
 from spanlab.paradigms.duration import ASSUMED, design_duration, duration_of, trial_duration
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.paradigms.responses.base import RESPONSES

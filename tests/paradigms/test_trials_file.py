@@ -22,12 +22,12 @@ from spanlab.paradigms import (
     Generator,
     Paradigm,
     compile_trial,
-    drawn_values,
     fingerprint,
     list_paradigms,
     load_paradigm,
     plan_session,
 )
+from spanlab.paradigms.compile import drawn_values
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.paradigms.paradigm import GENERATORS
 from spanlab.paradigms.trials_file import GivenTrial, TrialsFile, plan_given, write_trials

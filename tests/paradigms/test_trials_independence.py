@@ -8,12 +8,8 @@ import fidelity_independence as independence
 import numpy as np
 import pytest
 
-from spanlab.paradigms import (
-    compile_trial,
-    drawn_values,
-    list_paradigms,
-    load_paradigm,
-)
+from spanlab.paradigms import compile_trial, list_paradigms, load_paradigm
+from spanlab.paradigms.compile import drawn_values
 
 #: Less probable by chance than any of the pairs that are looked at here ought to be.
 NEVER = 1e-7

@@ -16,7 +16,8 @@ from spanlab.agents.base import Response
 from spanlab.agents.network.agent import NetworkAgent
 from spanlab.agents.oracles import Chance, IdealAgent
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms import Paradigm, Percept, PlannedTrial, drawn_values, load_paradigm, plan_session
+from spanlab.paradigms import Paradigm, Percept, PlannedTrial, load_paradigm, plan_session
+from spanlab.paradigms.compile import drawn_values
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Runner, read_responses, reopen, same_trials
 from spanlab.sessions.replaying import recorded_agent

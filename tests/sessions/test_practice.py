@@ -16,7 +16,8 @@ from study_files import take as take_study
 
 from spanlab.agents.window import PageContent
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms import Paradigm, load_paradigm, plan_practice, plan_session, session_design
+from spanlab.paradigms import Paradigm, load_paradigm, plan_practice, plan_session
+from spanlab.paradigms.design import session_design
 from spanlab.paradigms.practice_levels import chosen_levels, levels_in_use, practice_levels
 from spanlab.paradigms.preview.example import example_levels
 from spanlab.sessions import Request, Runner, Session, begin, read_session, reopen

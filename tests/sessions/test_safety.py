@@ -14,9 +14,10 @@ from spanlab.agents.base import Response
 from spanlab.agents.human.seating import parse_simulate
 from spanlab.agents.oracles import IdealAgent
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms import Paradigm, Percept, PlannedTrial, drawn_values, load_paradigm, plan_session, session_design
+from spanlab.paradigms import Paradigm, Percept, PlannedTrial, load_paradigm, plan_session
 from spanlab.paradigms.balance import answers_of
-from spanlab.paradigms.design import replacement
+from spanlab.paradigms.compile import drawn_values
+from spanlab.paradigms.design import replacement, session_design
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Runner, Session, read_responses, reopen, same_trials
 from spanlab.sessions.replaying import recorded_agent

@@ -20,9 +20,9 @@ from spanlab.agents.base import Agent, Episode, Response, TrialContext
 from spanlab.agents.window import PageContent, WindowAgent, WindowEpisode
 from spanlab.core.agent_kinds import IDEAL, SIMULATED, AgentKind
 from spanlab.core.errors import ParadigmError, SpanLabError
-from spanlab.paradigms import Paradigm, Percept, Truth, load_paradigm, plan_session, session_design
+from spanlab.paradigms import Paradigm, Percept, Truth, load_paradigm, plan_session
 from spanlab.paradigms.checking import check_paradigm
-from spanlab.paradigms.design import staircase_rule
+from spanlab.paradigms.design import session_design, staircase_rule
 from spanlab.paradigms.responses import SerialOrder
 from spanlab.sessions import Request, Runner, Session, begin, read_responses, read_session, reopen
 from spanlab.sessions.record.reader import read_events, staircase_of, trials_left

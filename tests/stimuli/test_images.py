@@ -26,8 +26,9 @@ from spanlab.agents.chat import ChatSettings
 from spanlab.agents.chat.agent import ChatAgent
 from spanlab.agents.registry import make_agent
 from spanlab.core.errors import ParadigmError, SpanLabError
-from spanlab.paradigms import Paradigm, Percept, Trial, compile_trial, load_paradigm, paradigm_from_data, percept_bytes
+from spanlab.paradigms import Paradigm, Percept, Trial, compile_trial, load_paradigm, percept_bytes
 from spanlab.paradigms.checking import check_paradigm
+from spanlab.paradigms.paradigm import paradigm_from_data
 from spanlab.paradigms.trial import fingerprint
 from spanlab.sessions import Runner, read_responses, reopen
 from spanlab.sessions.replaying import recorded_agent

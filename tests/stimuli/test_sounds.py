@@ -24,16 +24,9 @@ from spanlab.agents.base import Response
 from spanlab.agents.human import Participant, WindowOptions
 from spanlab.agents.registry import make_agent
 from spanlab.core.errors import ParadigmError, SpanLabError
-from spanlab.paradigms import (
-    Percept,
-    Trial,
-    compile_trial,
-    load_paradigm,
-    paradigm_from_data,
-    percept_bytes,
-    plan_session,
-)
+from spanlab.paradigms import Percept, Trial, compile_trial, load_paradigm, percept_bytes, plan_session
 from spanlab.paradigms.checking import check_paradigm
+from spanlab.paradigms.paradigm import paradigm_from_data
 from spanlab.paradigms.preview.example import displays_of
 from spanlab.paradigms.preview.sheet import trial_picture
 from spanlab.paradigms.trial import fingerprint

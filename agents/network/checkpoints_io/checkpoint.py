@@ -16,8 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ....core.errors import SpanLabError
 from ....core.registry import nearest
-from ....paradigms import WordVectors, random_vectors
-from ....paradigms.word_vectors import DIMENSIONS
+from ....paradigms import random_vectors
+from ....paradigms.word_vectors import DIMENSIONS, WordVectors
 from ..settings import CompactSettings, Settings, Task, WormSettings
 from .files import read_torch, write_atomically
 from .published import NotPublishedError, PublishedCheckpoint, is_published, understand

@@ -15,7 +15,6 @@ from ....paradigms import (
     Answer,
     Ask,
     Generator,
-    NetworkView,
     Paradigm,
     PlannedTrial,
     Trial,
@@ -24,7 +23,7 @@ from ....paradigms import (
     plan_dataset,
 )
 from ....paradigms.identity import stream
-from ....paradigms.network_view import Labels, Loss, NetworkArrays, labels_of, network_arrays
+from ....paradigms.network_view import Labels, Loss, NetworkArrays, NetworkView, labels_of, network_arrays
 from .words import Store
 
 Split = Literal["train", "validation", "test"]

@@ -7,8 +7,8 @@ from typing import Protocol
 
 import numpy as np
 
-from ....paradigms import WordVectors, random_vectors
-from ....paradigms.word_vectors import DIMENSIONS
+from ....paradigms import random_vectors
+from ....paradigms.word_vectors import DIMENSIONS, WordVectors
 from ....stimuli import Stimulus
 
 

@@ -17,9 +17,10 @@ from spanlab.agents.human.input import USUAL, Press, Refractory
 from spanlab.agents.human.pages import Strip, heading
 from spanlab.core import PARTICIPANT, AgentKind, SpanLabError
 from spanlab.core.locale import sentence
-from spanlab.paradigms import Percept, Truth, Words, translated_percept
+from spanlab.paradigms import Percept, Truth
 from spanlab.paradigms.preview import ExampleDisplay
 from spanlab.paradigms.responses import AnswerKeys, ResponseKind, is_button
+from spanlab.paradigms.translation import Words, translated_percept
 from spanlab.stimuli import Stimulus
 from spanlab.stimuli.kinds import ShownSound
 from spanlab.stimuli.render import PaletteName

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
-from spanlab.paradigms import Display
 from spanlab.paradigms.responses import Surface
+from spanlab.paradigms.trial import Display
 from spanlab.stimuli import Stimulus
 from spanlab.stimuli.kinds import Tone
 from spanlab.stimuli.render import PaletteName

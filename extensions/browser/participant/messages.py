@@ -12,8 +12,9 @@ from spanlab.agents import Option
 from spanlab.agents.human.display import ACKNOWLEDGE, COLOURS
 from spanlab.agents.human.input import GO_ON_AFTER, Refractory, time_of
 from spanlab.core.locale import sentence
-from spanlab.paradigms import Ask, Display, Percept
+from spanlab.paradigms import Ask, Percept
 from spanlab.paradigms.responses import Surface
+from spanlab.paradigms.trial import Display
 from spanlab.stimuli import Colour
 
 #: So many questions of a phase can be told apart by their number.

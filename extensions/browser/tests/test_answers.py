@@ -16,9 +16,10 @@ import pytest
 from spanlab.agents.human.input.answering import AnswerSheet, Press
 from spanlab.agents.human.input.steps import USUAL, StepAccount
 from spanlab.extensions.browser.participant.messages import ask_message
-from spanlab.paradigms import Ask, Display, Percept, ResponseKind, list_paradigms, load_paradigm, plan_session
+from spanlab.paradigms import Ask, Percept, ResponseKind, list_paradigms, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.paradigms.responses.text import TypedText
+from spanlab.paradigms.trial import Display
 from spanlab.stimuli.kinds.plain import Blank
 
 KEYS = ["return", "enter", "backspace", "delete", "minus", "left", "right", "up", "down", "space", "q"]

@@ -21,8 +21,9 @@ from spanlab.extensions.browser.participant.evidence import REASONS, TimeWitness
 from spanlab.extensions.browser.participant.frames import FrameStore
 from spanlab.extensions.browser.participant.reports import StepReading, StepReport
 from spanlab.extensions.browser.visits.messages import read_message
-from spanlab.paradigms import Display, Percept, load_paradigm, plan_session
+from spanlab.paradigms import Percept, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
+from spanlab.paradigms.trial import Display
 from spanlab.sessions import Request, Runner, begin, read_responses
 from spanlab.sessions.record.reader import read_events
 from spanlab.sessions.studies.monitoring import SessionReader

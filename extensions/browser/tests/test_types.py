@@ -36,8 +36,9 @@ from spanlab.extensions.browser.visits.messages import Event
 from spanlab.extensions.browser.visits.offers import StudyOffer
 from spanlab.extensions.browser.visits.server import make_app
 from spanlab.extensions.browser.visits.visits import VisitDesk
-from spanlab.paradigms import Display, Percept, Surface, list_paradigms, load_paradigm, plan_session
+from spanlab.paradigms import Percept, Surface, list_paradigms, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
+from spanlab.paradigms.trial import Display
 from spanlab.sessions import Request, Runner, begin
 from spanlab.sessions.studies.study import load_study
 

@@ -16,12 +16,8 @@ from spanlab.agents.human.pages import Question
 from spanlab.core import SpanLabError
 from spanlab.core.atomic_files import append_line
 from spanlab.core.locale import sentence
-from spanlab.paradigms import (
-    Generator,
-    Paradigm,
-    PlannedTrial,
-    one_of_each,
-)
+from spanlab.paradigms import Generator, Paradigm, PlannedTrial
+from spanlab.paradigms.compile import one_of_each
 from spanlab.paradigms.responses import AnswerKeys
 from spanlab.sessions import utc_now
 from spanlab.sessions.key_mapping import KeySetting

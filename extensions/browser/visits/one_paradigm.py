@@ -17,7 +17,8 @@ from typing_extensions import override
 from spanlab.agents import PageContent, WindowAgent
 from spanlab.core import SpanLabError
 from spanlab.core.locale import sentence
-from spanlab.paradigms import Paradigm, PlannedTrial, Trial, load_paradigm, one_of_each, plan_session, resolve_levels
+from spanlab.paradigms import Paradigm, PlannedTrial, Trial, load_paradigm, plan_session, resolve_levels
+from spanlab.paradigms.compile import one_of_each
 from spanlab.sessions import Request, Runner, Session, begin, plan_trials, reopen
 from spanlab.sessions.key_mapping import KeySetting, key_request
 from spanlab.sessions.people import SessionSeed, seed_for, session_names

@@ -23,16 +23,11 @@ from typing import Any
 from spanlab.core import SpanLabError, whole_folder
 from spanlab.core.errors import Problem
 from spanlab.exchange import ImportedSet, TrialSet, import_sets
-from spanlab.paradigms import (
-    Generator,
-    GivenTrial,
-    Paradigm,
-    drawn_values,
-    load_paradigm,
-    trial_seed,
-)
+from spanlab.paradigms import Generator, Paradigm, load_paradigm, trial_seed
+from spanlab.paradigms.compile import drawn_values
 from spanlab.paradigms.language import listed
 from spanlab.paradigms.samplers import CellNoise, LetterNoise, NBackBlock
+from spanlab.paradigms.trials_file import GivenTrial
 
 MATCH, OTHER = "m", "-"
 #: no block is longer than this, so that a file which is something else is not read to its end

@@ -22,13 +22,13 @@ from spanlab.paradigms import (
     PlannedTrial,
     Trial,
     compile_trial,
-    drawn_values,
     fingerprint,
     load_paradigm,
     network_arrays,
     plan_dataset,
     resolve_levels,
 )
+from spanlab.paradigms.compile import drawn_values
 from spanlab.paradigms.trials_file import TrialsFile
 from spanlab.stimuli.render.pixels import render
 

@@ -19,19 +19,18 @@ from spanlab.exchange import ImportedSet, TrialSet, import_sets
 from spanlab.paradigms import (
     MAX_MASTER_SEED,
     Generator,
-    GivenDrawError,
-    GivenTrial,
     Paradigm,
     Split,
     compile_trial,
-    drawn_names,
-    drawn_values,
     is_model_step,
     load_paradigm,
     plan_dataset,
     resolve_levels,
 )
+from spanlab.paradigms.compile import drawn_names, drawn_values
 from spanlab.paradigms.language import listed, show
+from spanlab.paradigms.paradigm import GivenDrawError
+from spanlab.paradigms.trials_file import GivenTrial
 from spanlab.stimuli import Stimulus
 from spanlab.stimuli.render import render
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from spanlab.paradigms import stream
+from spanlab.paradigms.identity import stream
 from spanlab.paradigms.samplers import direction_of
 from spanlab.stimuli import STIMULI, Stimulus
 

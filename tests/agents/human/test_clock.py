@@ -20,8 +20,9 @@ from spanlab.agents.human.display.frames import Refreshes
 from spanlab.agents.human.pages import between_trials
 from spanlab.agents.human.trial_player import DELIVERY
 from spanlab.agents.window import PageContent
-from spanlab.paradigms import Ask, Display, Percept, Step, Trial, Truth, compile_trial, list_paradigms, load_paradigm
+from spanlab.paradigms import Ask, Percept, Step, Trial, Truth, compile_trial, list_paradigms, load_paradigm
 from spanlab.paradigms.responses import Choice
+from spanlab.paradigms.trial import Display
 from spanlab.stimuli.kinds.plain import Blank, Fixation
 
 NINE = Choice.model_validate({"options": 9, "layout": "3x3"})

@@ -22,16 +22,8 @@ from spanlab.agents.human.input.buttons import BoxAddress, open_box, read_box
 from spanlab.agents.human.input.keymap import named
 from spanlab.agents.oracles import IdealAgent
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms import (
-    AnswerKeys,
-    Ask,
-    ResponseKind,
-    compile_trial,
-    list_paradigms,
-    load_paradigm,
-    plan_session,
-    session_design,
-)
+from spanlab.paradigms import AnswerKeys, Ask, ResponseKind, compile_trial, list_paradigms, load_paradigm, plan_session
+from spanlab.paradigms.design import session_design
 from spanlab.paradigms.responses import Cells, Choice, Continuous, SerialOrder
 from spanlab.paradigms.responses.keys import KEY_NAMES, is_key, key_label
 from spanlab.paradigms.responses.text import OpenText, TypedText

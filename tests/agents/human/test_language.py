@@ -25,17 +25,17 @@ from spanlab.agents.window import PageContent
 from spanlab.core.errors import ParadigmError
 from spanlab.paradigms import (
     AnswerKeys,
-    Display,
     Paradigm,
     Percept,
     ResponseKind,
     compile_trial,
     fingerprint,
     load_paradigm,
-    paradigm_from_data,
     plan_session,
-    session_design,
 )
+from spanlab.paradigms.design import session_design
+from spanlab.paradigms.paradigm import paradigm_from_data
+from spanlab.paradigms.trial import Display
 from spanlab.sessions import Request, Runner, begin, read_responses
 from spanlab.sessions.key_mapping import KeySetting, key_request
 from spanlab.stimuli.kinds.lettering import Lines

@@ -24,8 +24,9 @@ from spanlab.agents.human.input.xtest import InputEvent
 from spanlab.agents.human.seating import window_again
 from spanlab.api.studies import _window
 from spanlab.core.errors import ParadigmError, SpanLabError
-from spanlab.paradigms import Ask, Display, Percept, Step, Trial, Truth
+from spanlab.paradigms import Ask, Percept, Step, Trial, Truth
 from spanlab.paradigms.responses import Cells, Choice, Continuous
+from spanlab.paradigms.trial import Display
 from spanlab.stimuli.kinds.plain import Blank
 
 NINE = Choice.model_validate({"options": 9, "layout": "3x3"})

@@ -19,9 +19,10 @@ from spanlab.agents.human import Participant, WindowOptions
 from spanlab.agents.human.display.lettering import TextBlock, set_text
 from spanlab.agents.window import PageContent
 from spanlab.core.errors import ParadigmError, SpanLabError
-from spanlab.paradigms import list_paradigms, load_paradigm, paradigm_from_data, plan_session
+from spanlab.paradigms import list_paradigms, load_paradigm, plan_session
 from spanlab.paradigms.checking import check_paradigm
 from spanlab.paradigms.language.schema import SessionDesign
+from spanlab.paradigms.paradigm import paradigm_from_data
 from spanlab.paradigms.translation import untranslated
 from spanlab.sessions import Request, begin
 from spanlab.stimuli.render.fonts import rejoined, undrawable, unreadable, use_font, width, wrap

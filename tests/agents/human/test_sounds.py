@@ -22,8 +22,9 @@ from virtual_lab import VirtualStage, VirtualWindow, play
 
 from spanlab.agents.human.sounding import check_sounds
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms import Ask, Display, Percept, Step, Trial, Truth
+from spanlab.paradigms import Ask, Percept, Step, Trial, Truth
 from spanlab.paradigms.responses import Choice
+from spanlab.paradigms.trial import Display
 from spanlab.stimuli.kinds.files import ShownSound
 from spanlab.stimuli.kinds.plain import Blank, Fixation, Tone
 from spanlab.stimuli.render import speaker as speaker_module

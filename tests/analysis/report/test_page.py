@@ -21,7 +21,8 @@ from spanlab.analysis.report import folder as report_folder
 from spanlab.analysis.report.page import Options, compare
 from spanlab.api import read_rules
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms import load_paradigm, plan_session, session_design
+from spanlab.paradigms import load_paradigm, plan_session
+from spanlab.paradigms.design import session_design
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request, Runner, begin
 

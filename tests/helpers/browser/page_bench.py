@@ -28,7 +28,8 @@ from spanlab.extensions.browser.visits.board import MonitorBoard
 from spanlab.extensions.browser.visits.offers import Looks
 from spanlab.extensions.browser.visits.serving import make_server, running
 from spanlab.extensions.browser.visits.visits import Offer, VisitDesk
-from spanlab.paradigms import Display, Percept, Truth
+from spanlab.paradigms import Percept, Truth
+from spanlab.paradigms.trial import Display
 from spanlab.sessions import Request, Runner, begin, read_responses
 from spanlab.sessions.session import planned_as_begun
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from spanlab.agents.human.input.xtest import InputEvent
-from spanlab.paradigms import Ask, Display, Percept
+from spanlab.paradigms import Ask, Percept
 from spanlab.paradigms.responses import Continuous
+from spanlab.paradigms.trial import Display
 from spanlab.stimuli.kinds.plain import Blank
 
 BLANK = Blank.model_validate({})

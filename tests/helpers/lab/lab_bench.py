@@ -31,8 +31,9 @@ from spanlab.agents.human.pages.between_trials import lay_out
 from spanlab.agents.interruptions import TrialCut
 from spanlab.agents.window import Option
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms import Ask, Display, Percept, Truth, compile_trial, load_paradigm
+from spanlab.paradigms import Ask, Percept, Truth, compile_trial, load_paradigm
 from spanlab.paradigms.responses import Cells, SerialOrder, TypedText
+from spanlab.paradigms.trial import Display
 
 # -- scenes ----------------------------------------------------------------------------------------
 

@@ -22,7 +22,8 @@ from spanlab.agents.base import Response, TrialContext
 from spanlab.agents.human import SimulatedParticipant, virtual_screen
 from spanlab.agents.human.input.xtest import InputEvent, XTestInput
 from spanlab.agents.human.simulated import SimulatedEpisode
-from spanlab.paradigms import Percept, Truth, load_paradigm, plan_session, session_design
+from spanlab.paradigms import Percept, Truth, load_paradigm, plan_session
+from spanlab.paradigms.design import session_design
 from spanlab.sessions import Request, Runner, begin
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # what all tests share

@@ -19,7 +19,8 @@ import numpy as np
 from window_bench import BLANK, CROSS, NINE, Bench, pattern, screenshot
 
 from spanlab.agents.human import virtual_screen
-from spanlab.paradigms import Ask, Display, Percept
+from spanlab.paradigms import Ask, Percept
+from spanlab.paradigms.trial import Display
 
 #: durations in use: of the library, and short ones
 LENGTHS = [100, 50, 203, 17, 250, 150, 33, 300, 120, 67]

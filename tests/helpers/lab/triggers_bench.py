@@ -17,7 +17,8 @@ from typing import Any
 
 from spanlab.agents.human import SimulatedParticipant, WindowOptions, virtual_screen
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms import load_paradigm, plan_session, session_design
+from spanlab.paradigms import load_paradigm, plan_session
+from spanlab.paradigms.design import session_design
 from spanlab.sessions import Request, Runner, begin, read_session, reopen
 from spanlab.sessions.record.reader import read_events
 from spanlab.sessions.triggers import trigger_request

@@ -14,8 +14,9 @@ import numpy as np
 from spanlab.agents.base import Response, TrialContext
 from spanlab.agents.human import Participant, ParticipantEpisode, WindowOptions
 from spanlab.agents.human.input.xtest import InputEvent, XTestInput
-from spanlab.paradigms import Ask, Display, Percept, ResponseKind
+from spanlab.paradigms import Ask, Percept, ResponseKind
 from spanlab.paradigms.responses import Choice
+from spanlab.paradigms.trial import Display
 from spanlab.stimuli import Stimulus
 from spanlab.stimuli.kinds.arrays import Matrix
 from spanlab.stimuli.kinds.plain import Blank, Fixation

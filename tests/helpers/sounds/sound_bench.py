@@ -74,7 +74,8 @@ def play(count: int) -> None:
     from window_bench import BLANK, CROSS, Bench
 
     from spanlab.agents.human import virtual_screen
-    from spanlab.paradigms import Display, Percept
+    from spanlab.paradigms import Percept
+    from spanlab.paradigms.trial import Display
     from spanlab.stimuli.kinds.files import ShownSound
     from spanlab.stimuli.sound_files import SoundFacts
 

@@ -21,19 +21,12 @@ from hypothesis import strategies as st
 from paradigm_texts import PROBE, load, text
 
 from spanlab.core.errors import ParadigmError, SpanLabError
-from spanlab.paradigms import (
-    compile_trial,
-    fingerprint,
-    list_paradigms,
-    load_paradigm,
-    paradigm_from_data,
-    plan_practice,
-    plan_session,
-    session_design,
-)
+from spanlab.paradigms import compile_trial, fingerprint, list_paradigms, load_paradigm, plan_practice, plan_session
 from spanlab.paradigms.checking import check_paradigm
+from spanlab.paradigms.design import session_design
 from spanlab.paradigms.language.schema import DatasetDesign
 from spanlab.paradigms.language.yaml_source import library_file as library_path
+from spanlab.paradigms.paradigm import paradigm_from_data
 
 #: loading and compiling are a fraction of a million additions; a hostile file may cost as much as
 #: some hundred millions

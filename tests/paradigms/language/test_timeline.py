@@ -9,13 +9,8 @@ import pytest
 from paradigm_texts import PROBE, asked, load, problems, recorded, text, trial
 
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms import (
-    compile_trial,
-    fingerprint,
-    load_paradigm,
-    paradigm_from_data,
-    resolve_levels,
-)
+from spanlab.paradigms import compile_trial, fingerprint, load_paradigm, resolve_levels
+from spanlab.paradigms.paradigm import paradigm_from_data
 
 
 def note(expression: str, name: str = "x") -> str:

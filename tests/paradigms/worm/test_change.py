@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from sampling import RARE, fits, loaded, many, sampler, unrelated
 
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms import compile_trial, drawn_values
+from spanlab.paradigms import compile_trial
+from spanlab.paradigms.compile import drawn_values
 from spanlab.paradigms.language.schema import DatasetDesign, SessionDesign
 from spanlab.paradigms.network_view import WORM_TASKS, labels_of
 from spanlab.paradigms.paradigm import GENERATORS, Generator

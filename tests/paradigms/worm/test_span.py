@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from sampling import RARE, fits, loaded, many, sampler, trials, unrelated
 
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms import Trial, compile_trial, drawn_values, percept_bytes
+from spanlab.paradigms import Trial, compile_trial, percept_bytes
+from spanlab.paradigms.compile import drawn_values
 from spanlab.paradigms.language.schema import DatasetDesign, SessionDesign
 from spanlab.paradigms.network_view import labels_of
 from spanlab.paradigms.paradigm import GENERATORS, Generator

@@ -10,7 +10,8 @@ from conditions import some_conditions
 from sampling import fits, loaded, many, sampler, unrelated
 
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms import RESPONSES, Trial, compile_trial, drawn_values, percept_bytes
+from spanlab.paradigms import RESPONSES, Trial, compile_trial, percept_bytes
+from spanlab.paradigms.compile import drawn_values
 from spanlab.paradigms.network_view import labels_of
 from spanlab.paradigms.samplers.nouns import nouns
 from spanlab.stimuli.kinds.vocabulary import Word, WordArray

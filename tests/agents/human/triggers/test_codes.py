@@ -13,9 +13,10 @@ from session_tools import GO_NOGO, AtTheWindow, Saying, SayingAtWindow, SayingEp
 from spanlab.agents.base import Response, TrialContext
 from spanlab.agents.human.triggers.ports import Address, read_address
 from spanlab.core.errors import ParadigmError, SpanLabError
-from spanlab.paradigms import Paradigm, Percept, load_paradigm, paradigm_from_data
+from spanlab.paradigms import Paradigm, Percept, load_paradigm
 from spanlab.paradigms.checking import check_paradigm
 from spanlab.paradigms.language.yaml_source import parse
+from spanlab.paradigms.paradigm import paradigm_from_data
 from spanlab.paradigms.triggers import Triggers, suggestion
 from spanlab.sessions import Runner
 from spanlab.sessions.record.reader import read_events

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from spanlab.agents.gist import GISTS, Gist, alternatives, elements
 from spanlab.paradigms import list_paradigms
 from spanlab.stimuli.kinds.arrays import Matrix, SideBySide
 from spanlab.stimuli.kinds.lettering import Letter
 from spanlab.stimuli.kinds.plain import Blank
 
-ROOT = Path(__file__).resolve().parents[2]
+from ..gist import GISTS, Gist, alternatives, elements
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_what_each_keeps_by_hand() -> None:

@@ -28,7 +28,7 @@ import pandas as pd
 from scipy import stats
 from typing_extensions import override
 
-from ...core.errors import SpanLabError
+from spanlab.core import SpanLabError
 
 #: what an allowed answer counts more than it was given, for a blind guess
 _PRIOR = 0.5
@@ -142,41 +142,9 @@ def choice_bits(table: Path | pd.DataFrame) -> ChoiceBits:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class PeopleBits:
-    """Bits per choice of one model, over several sessions of people: means of the sessions' means.
-
-    Parameters
-    ----------
-    sessions, people : how many
-    model, chance, blind, below_chance, below_blind : as in :class:`ChoiceBits`
-    at_least : sessions of which the model's bits are a lower bound
-    """
-
-    sessions: int
-    people: int
-    model: Mean
-    chance: float
-    blind: float
-    below_chance: Mean
-    below_blind: Mean
-    at_least: int = 0
-
-    @override
-    def __str__(self) -> str:
-        bound = self.at_least > 0
-        text = (
-            f"{'at least ' if bound else ''}{self.model} bits per choice in {self.sessions:,} sessions of"
-            f" {self.people:,} {'person' if self.people == 1 else 'people'}, each session counting once; chance"
-            f" {self.chance:.2f}, blind guess {self.blind:.2f}; gain over chance {_gain(self.below_chance, bound)},"
-            f" over the blind guess {_gain(self.below_blind, bound)} bits"
-        )
-        return f"{text} (in {self.at_least:,} no more is known than a bound)" if bound else text
-
-
-def over_people(some: Sequence[ChoiceBits], people: Sequence[str]) -> PeopleBits:
-    """Bits per choice of one model over several sessions, with intervals (95 %) for people like
-    these.
+def over_people(some: Sequence[ChoiceBits], people: Sequence[str]) -> str:
+    """Bits per choice of one model over several sessions, each counting once, with intervals (95 %)
+    for people like these.
 
     Parameters
     ----------
@@ -186,16 +154,16 @@ def over_people(some: Sequence[ChoiceBits], people: Sequence[str]) -> PeopleBits
     def mean(values: Sequence[float]) -> Mean:
         return clustered(np.array(values), np.array(people))
 
-    return PeopleBits(
-        len(some),
-        len(set(people)),
-        mean([one.model.mean for one in some]),
-        math.fsum(one.chance for one in some) / len(some),
-        math.fsum(one.blind for one in some) / len(some),
-        mean([one.below_chance.mean for one in some]),
-        mean([one.below_blind.mean for one in some]),
-        sum(one.at_least > 0 for one in some),
+    bounds, many = sum(one.at_least > 0 for one in some), len(set(people))
+    text = (
+        f"{'at least ' if bounds else ''}{mean([one.model.mean for one in some])} bits per choice in"
+        f" {len(some):,} sessions of {many:,} {'person' if many == 1 else 'people'}, each session counting once; chance"
+        f" {math.fsum(one.chance for one in some) / len(some):.2f}, blind guess"
+        f" {math.fsum(one.blind for one in some) / len(some):.2f}; gain over chance"
+        f" {_gain(mean([one.below_chance.mean for one in some]), bounds > 0)}, over the blind guess"
+        f" {_gain(mean([one.below_blind.mean for one in some]), bounds > 0)} bits"
     )
+    return f"{text} (in {bounds:,} no more is known than a bound)" if bounds else text
 
 
 def blind_bits(answers: Sequence[str], sets: Sequence[str], allowed: Sequence[int]) -> np.ndarray:

@@ -1,5 +1,4 @@
-"""``spanlab score-choices``: the probability that chat models give to people's answers. Part of the
-command line."""
+"""``spanlab score-choices``. Part of the command line."""
 
 from __future__ import annotations
 
@@ -11,13 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typing_extensions import Unpack
 
-from ..core.errors import SpanLabError
-from .machines import care_given, prices_of
-from .options import PathLike, Paths, Result, Settings, Treatment, Words, paths, public, watcher, words
+from spanlab.api import PathLike, Paths, Result, Words, paths, public, watcher, words
+from spanlab.api.machines import care_given, prices_of
+from spanlab.api.options import Settings, Treatment
+from spanlab.core import SpanLabError
 
 if TYPE_CHECKING:
-    from ..analysis.model_vs_human.choice_bits import ChoiceBits
-    from ..sessions.evaluations.choices import ChoiceScores
+    from .bits import ChoiceBits
+    from .scoring import ChoiceScores
 
 
 class ScoringOptions(Treatment, total=False):
@@ -61,12 +61,13 @@ def score_choices(
     ...
     spanlab.core.errors.SpanLabError: choices are scored by chat models: give agent chat:MODEL, not ideal
     """
-    from ..agents.chat.agent import ChatAgent
-    from ..agents.registry import options_of
-    from ..analysis.model_vs_human.choice_bits import choice_bits, over_people
-    from ..sessions.evaluations.choices import TABLE, note_summary
-    from ..sessions.evaluations.choices import score_choices as score
-    from ..sessions.run import make_machine
+    from spanlab.agents.chat import ChatAgent
+    from spanlab.agents.registry import options_of
+    from spanlab.sessions import make_machine
+
+    from .bits import choice_bits, over_people
+    from .scoring import TABLE, note_summary
+    from .scoring import score_choices as score
 
     names, sessions = list(dict.fromkeys(words(agent))), list(dict.fromkeys(paths(session)))
     limits, prices = care_given(options), prices_of(options.get("price"), names)

@@ -20,12 +20,13 @@ from session_tools import AtTheWindow, Guessing, take
 
 from spanlab.agents.base import Response
 from spanlab.agents.registry import make_agent
-from spanlab.analysis.model_vs_human.choice_bits import blind_bits, choice_bits, clustered
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Percept, load_paradigm
 from spanlab.sessions import Runner, find_sessions, reopen, replaying
-from spanlab.sessions.evaluations.choices import INFO, TABLE
 from spanlab.sessions.record.reader import read_events
+
+from ..bits import blind_bits, choice_bits, clustered
+from ..scoring import INFO, TABLE
 
 Run = Callable[..., Any]
 VSR, SFR = load_paradigm("vsr"), load_paradigm("sfr")

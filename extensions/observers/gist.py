@@ -15,14 +15,29 @@ from typing import Any, ClassVar
 import numpy as np
 from typing_extensions import override
 
-from ..core.agent_kinds import OBSERVER, AgentKind
-from ..core.errors import SpanLabError
-from ..core.registry import nearest
-from ..paradigms import Answer, Ask, Percept, is_model_step
-from ..paradigms.responses import Cells, Choice, Continuous, SerialOrder
-from ..stimuli import Stimulus
-from .base import Agent, AgentOptions, Episode, Response, TrialContext
+from spanlab.agents import Agent, AgentKind, AgentOptions, Episode, Response, TrialContext
+from spanlab.core import SpanLabError, nearest
+from spanlab.core.agent_kinds import Mark
+from spanlab.paradigms import Answer, Ask, Percept, is_model_step
+from spanlab.paradigms.responses import Cells, Choice, Continuous, SerialOrder
+from spanlab.stimuli import Stimulus
 
+#: the kind of these agents, in records and figures
+OBSERVER = AgentKind(
+    name="observer",
+    help="remembers the gist but no items: observer:sum, observer:filled, observer:first, observer:last",
+    role="yardstick",
+    label="gist alone",
+    order=7,
+    mark=Mark(
+        light=("#8a6d3b", "#b08d57", "#6b4f1d", "#c9a56b"),
+        dark=("#c2a36b", "#9a7b45", "#e0c48f", "#7c6131"),
+        dash=(2, 2),
+        width=1.4,
+        shape="diamond",
+        size=38,
+    ),
+)
 #: What each observer keeps.
 GISTS: Mapping[str, str] = {
     "sum": "how often each element was shown, over all displays together",

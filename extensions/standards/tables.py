@@ -15,17 +15,16 @@ import pandas as pd
 from pydantic import Field
 from typing_extensions import override
 
-from ..analysis.data.door import NUMERIC, Opened, open_table
-from ..analysis.data.files import read_columns
-from ..analysis.data.loading import files_of
-from ..analysis.data.recipe import Long, Recipe, written
-from ..analysis.data.vocabulary import GIVEN, SHOWN, SYNONYMS, plain_name
-from ..core.atomic_files import whole_file
-from ..core.errors import SpanLabError
-from ..core.table_cells import harmless
-from ..sessions.record.table import FURTHER
-from .format import Flag, Format, Options, Place, Report, Side, counted
-from .recipes import read_recipe
+from spanlab.analysis.data import plain_name
+from spanlab.analysis.data.door import NUMERIC, Opened, open_table
+from spanlab.analysis.data.files import read_columns
+from spanlab.analysis.data.loading import files_of
+from spanlab.analysis.data.recipe import Long, Recipe, written
+from spanlab.analysis.data.vocabulary import GIVEN, SHOWN, SYNONYMS
+from spanlab.core import SpanLabError
+from spanlab.core.atomic_files import whole_file
+from spanlab.exchange import Flag, Format, Options, Place, Report, Side, counted, harmless, read_recipe
+from spanlab.sessions.record import FURTHER
 
 _FIRST = ("session", "participant", "agent_kind", "agent", "paradigm", "practice", "block", "trial", "ask", "phase")
 _LAST = ("correct_answer", "answer", "outcome", "correct", "rt_ms")

@@ -10,6 +10,7 @@ model gives no answers.
 from __future__ import annotations
 
 import csv
+import io
 import itertools
 import json
 import math
@@ -20,30 +21,25 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from ...agents.base import TrialContext
-from ...agents.chat.agent import ChatAgent
-from ...agents.chat.conversation import Before
-from ...agents.chat.cost.estimate import Estimate
-from ...agents.chat.cost.estimate import sent as tokens_of
-from ...agents.chat.cost.totals import describe_account, summary, totals_of
-from ...agents.chat.likelihoods import Likelihoods
-from ...agents.chat.messages import Reply, Request
-from ...agents.chat.transport.departure import Departures
-from ...agents.interruptions import Unobtainable
-from ...core.atomic_files import make_folder, only_writer, whole_file, write_json
-from ...core.errors import SpanLabError
-from ...core.event_loop import run_to_end
-from ...core.json_values import as_object
-from ...core.registry import as_tuple
-from ...paradigms import Answer
-from ...paradigms.identity import canonical, digest
-from ..practice import said_after
-from ..record.reader import is_practice, read_events, read_transcript, replies_by_trial, trials_left
-from ..record.writer import Recorder, TrialJournal
-from ..replaying import TakenTrial, taken_trials
-from ..run import Watcher
-from ..session import brief, same_trials, settings_hash, settings_of, utc_now
-from ..strategies.concurrently import interruptible, several
+from spanlab.agents import TrialContext
+from spanlab.agents.chat import Before, ChatAgent, Reply
+from spanlab.agents.chat.cost.estimate import Estimate
+from spanlab.agents.chat.cost.estimate import sent as tokens_of
+from spanlab.agents.chat.cost.totals import describe_account, summary, totals_of
+from spanlab.agents.chat.likelihoods import Likelihoods
+from spanlab.agents.chat.messages import Request
+from spanlab.agents.chat.transport.departure import Departures
+from spanlab.agents.interruptions import Unobtainable
+from spanlab.core import SpanLabError, as_object, as_tuple, make_folder, only_writer, write_json, write_whole
+from spanlab.core.event_loop import run_to_end
+from spanlab.paradigms import Answer, digest
+from spanlab.paradigms.identity import canonical
+from spanlab.sessions import TakenTrial, Watcher, brief, said_after, same_trials, settings_hash, taken_trials, utc_now
+from spanlab.sessions.record import is_practice, read_events, trials_left
+from spanlab.sessions.record.reader import read_transcript, replies_by_trial
+from spanlab.sessions.record.writer import Recorder, TrialJournal
+from spanlab.sessions.session import settings_of
+from spanlab.sessions.strategies.concurrently import interruptible, several
 
 INFO, TABLE = "choices.json", "choices.csv"
 _VERSION = 1
@@ -414,13 +410,13 @@ def _log_sum(values: Sequence[float]) -> float:
 
 
 def _write_table(path: Path, choices: Sequence[ScoredChoice]) -> None:
-    with whole_file(path) as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([field.name for field in fields(ScoredChoice)])
-        for choice in choices:
-            writer.writerow(
-                [str(value).lower() if isinstance(value, bool) else value for value in asdict(choice).values()]
-            )
+    table = io.StringIO()
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerow([field.name for field in fields(ScoredChoice)])
+    for choice in choices:
+        values = asdict(choice).values()
+        writer.writerow([str(value).lower() if isinstance(value, bool) else value for value in values])
+    write_whole(path, table.getvalue().encode())
 
 
 def _read_info(path: Path) -> dict[str, Any] | None:
