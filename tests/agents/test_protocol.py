@@ -3,16 +3,12 @@ package is one small file."""
 
 from __future__ import annotations
 
-import os
-import re
-import subprocess
-import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
 import pytest
-from session_tools import Saying, SayingEpisode, command, start, take
+from session_tools import Saying, SayingEpisode, start, take
 
 from spanlab.agents import (
     AGENTS,
@@ -28,9 +24,7 @@ from spanlab.agents.registry import AgentRegistry
 from spanlab.core.agent_kinds import AGENT_GROUP, KINDS, NETWORK, PARTICIPANT, kind_named
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Percept, load_paradigm
-from spanlab.sessions import find_sessions, read_responses, read_session
 
-ROOT = Path(__file__).resolve().parents[2]
 VSR = load_paradigm("vsr")
 
 
@@ -213,76 +207,6 @@ def test_names_of_agents_that_are_none(spec: str, told: str) -> None:
 
 
 # -- an agent of another package -------------------------------------------------------------------
-
-
-def documented() -> dict[str, str]:
-    """The files of the worked example in docs/agents.md."""
-    text = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
-    blocks = dict(
-        reversed(re.findall(r"```(python|toml)\n(.*?)```", text, flags=re.DOTALL))
-    )  # the first of each language
-    return {"perseverator.py": blocks["python"], "pyproject.toml": blocks["toml"]}
-
-
-@pytest.mark.slow
-def test_an_agent_of_another_package_is_one_small_file(tmp_path: Path) -> None:
-    """The example of the documentation is installed as a package, replayed, gone on with and
-    compared."""
-    source, site = tmp_path / "source", tmp_path / "site"
-    source.mkdir()
-    for name, text in documented().items():
-        (source / name).write_text(text, encoding="utf-8")
-    assert len((source / "perseverator.py").read_text(encoding="utf-8").splitlines()) <= 25
-    pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--no-deps",
-        "--no-index",
-        "--no-build-isolation",
-        "--target",
-        str(site),
-        str(source),
-    ]
-    subprocess.run(pip, check=True, capture_output=True, text=True)
-    environment = {**os.environ, "PYTHONPATH": str(site), "OMP_NUM_THREADS": "1"}
-
-    def spanlab(*arguments: str, status: int = 0) -> str:
-        done = subprocess.run(
-            command(*arguments), env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300
-        )
-        assert done.returncode == status, done.stderr
-        return done.stdout + done.stderr
-
-    spanlab(
-        "replay",
-        "vsr",
-        "--agent",
-        "perseverator",
-        "--agent",
-        "chance",
-        "--trials",
-        "20",
-        "--set",
-        "list_length=5",
-        "--data",
-        "data",
-    )
-    (folder,) = (one for one in find_sessions([tmp_path / "data"]) if read_session(one)["agent"] == "perseverator")
-    info, table = read_session(folder), read_responses(folder)
-    assert (info["agent_kind"], info["oracle"]) == ("perseverator", False)
-    assert (table.groupby("trial")["answer"].nunique() == 1).all(), "it repeats itself"
-    assert table.groupby("trial")["answer"].first().nunique() > 3, "but not from trial to trial"
-    assert "nothing to do" in spanlab("resume", str(folder))
-    assert "did you mean 'perseverator'" in spanlab("replay", "vsr", "--agent", "perseverater", status=1)
-    spanlab("compare", "data", "-o", "report")
-    assert "repeats itself" in (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
-    # without the package, what it answered is still read
-    environment["PYTHONPATH"] = ""
-    assert "unknown agent 'perseverator'" in spanlab("replay", "vsr", "--agent", "perseverator", status=1)
-    spanlab("compare", "data", "-o", "report")
 
 
 class Elsewhere(Saying):

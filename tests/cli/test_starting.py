@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -102,41 +100,6 @@ def test_a_new_plugin_has_a_stimulus_an_agent_and_a_figure(tmp_path: Path, run: 
     spanlab(tmp_path, "replay", "cd", "--agent", "my-plugin-first", "--trials", "24", "--seed", "3")
     spanlab(tmp_path, "figure", "my_plugin_course", "data", "-o", "course.csv")
     assert (tmp_path / "course.csv").read_text(encoding="utf-8").count("\n") == 4
-
-
-#: By how much each text of the page goes beyond its picture (px), as the page's title.
-BEYOND = """<script>
-  document.title = JSON.stringify([...document.querySelectorAll(".desk > .light > svg")].flatMap((svg) =>
-  [...svg.querySelectorAll("text")].map((text) =>
-    text.getBoundingClientRect().right - svg.getBoundingClientRect().right)));</script>"""
-
-
-def beyond(page: str, folder: Path) -> list[float]:
-    """What :data:`BEYOND` says of a page at a desk."""
-    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if browser is None:
-        pytest.skip("there is no chromium here")
-    path = folder / "asked.html"
-    path.write_text(page + BEYOND, encoding="utf-8")
-    options = ["--headless", "--no-sandbox", f"--user-data-dir={folder / 'profile'}", "--window-size=1280,900"]
-    done = subprocess.run([browser, *options, "--dump-dom", path.as_uri()], capture_output=True, text=True, check=True)
-    title = re.search("<title>(.*?)</title>", done.stdout)
-    assert title is not None
-    return json.loads(title[1])
-
-
-@pytest.mark.slow
-def test_words_of_the_first_page_fit_where_letters_are_wide(tmp_path: Path) -> None:
-    """A browser without Helvetica takes another typeface; here a very wide one."""
-    session = replay("vsr", agent="capacity", trials=48, data=tmp_path / "data", say=lambda _: None)
-    path = demo.first_page(session.folder.parent, tmp_path / "report" / "report.html")
-    page = re.sub('font-family="[^"]*"', 'font-family="monospace"', path.read_text(encoding="utf-8"))
-    (tmp_path / "held").mkdir()
-    (tmp_path / "free").mkdir()
-    held = beyond(page, tmp_path / "held")
-    assert len(held) > 20
-    assert max(held) < 0
-    assert max(beyond(re.sub(' textLength="[^"]*"', "", page), tmp_path / "free")) > 20, "a page that fails"
 
 
 @pytest.mark.slow

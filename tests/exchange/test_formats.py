@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from command_line import Run, complaint
-from pydantic import Field
 
 from spanlab import exchange
 from spanlab.core.errors import Problem, SpanLabError
@@ -18,10 +16,8 @@ from spanlab.exchange import (
     Format,
     GivenTrial,
     Options,
-    Place,
     ReadingOptions,
     Report,
-    Side,
     TrialSet,
     TrialsFormat,
 )
@@ -164,37 +160,6 @@ def test_malformed_trials_are_told_together_and_left_out_on_request(
         ["one"],
         {"format": "given", "file": tmp_path.name, "left_out": 7},
     )
-
-
-class Choices(Options):
-    tasks: Annotated[int, Field(ge=1, le=9, description="how many tasks")]
-    label: str = "none"
-    raw: Annotated[bool, Field(description="without scores")] = True
-
-
-class Archive(Format[Choices, Options]):
-    """Sessions in and out, with options of its own."""
-
-    name = "archive"
-    reads = Side("sessions", "Sessions of an archive.", Choices, Place("archives", "FILE...", many=True))
-    writes = Side("sessions", "An archive of sessions.", Options, Place("sessions", "SESSION...", many=True))
-
-    def read(self, sources: Sequence[Path], output: Path, options: Choices, report: Report) -> None:
-        report.done(f"{sources} {output} {options}")
-
-    def write(self, sources: Sequence[str], output: Path, options: Options, report: Report) -> None:
-        report.done(f"{sources} {output}")
-
-
-def test_options_and_places_are_those_that_a_format_declares(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    with_archive = FormatRegistry("format", "spanlab.formats")
-    with_archive.register(Archive)
-    monkeypatch.setattr(exchange, "FORMATS", with_archive)
-    status, out, _ = run("import", "archive", "a", "b", "--data", "d", "--tasks", "3", "--no-raw")
-    assert (status, out) == (0, f"{[Path('a'), Path('b')]} d tasks=3 label='none' raw=False\n")
-    assert run("export", "archive", "s1", "s2", "out")[:2] == (0, "['s1', 's2'] out\n")
-    assert "Missing option '--tasks'" in complaint(*run("import", "archive", "a", "-o", "d"))
-    assert "Invalid value for '--tasks'" in complaint(*run("import", "archive", "a", "-o", "d", "--tasks", "10"))
 
 
 def test_what_a_format_does_not_do_it_refuses() -> None:

@@ -5,21 +5,17 @@ from __future__ import annotations
 
 import copy
 import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command_line import Run, complaint
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from worm_trials import SETS, trials_of, write_folder
 
 from spanlab.core.errors import SpanLabError
 from spanlab.extensions.replication.worm.folder import import_worm
 from spanlab.extensions.replication.worm.names import TRIALS
-from spanlab.paradigms import compile_trial
 from spanlab.paradigms.trials_file import TrialsFile
 
 Change = Callable[[dict[str, Any]], Any]
@@ -149,52 +145,6 @@ def test_a_malformed_trial_is_named_with_its_key(
     assert [(one.set.split, one.trials, one.skipped) for one in report] == [("train", 2, 0), ("test", 2, 1)]
     assert str(report[1].named[0]).startswith(start)
     assert [one.name for one in TrialsFile(report[1].file)] == [order[0]["trial_id"], order[1]["trial_id"]]
-
-
-JUNK = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(-3, 120),
-    st.floats(allow_nan=False, allow_infinity=False),
-    st.text("a01_", max_size=3),
-    st.just([]),
-    st.just({}),
-    st.just([[1]]),
-)
-
-
-@pytest.mark.slow
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
-@given(st.data())
-def test_whatever_is_changed_is_told_or_makes_a_trial(data: st.DataObject) -> None:
-    """Any value of any trial replaced by something else, or taken away: never a traceback, never a
-    trial that cannot be compiled."""
-    name = data.draw(st.sampled_from(list(SETS)))
-    trial = trials_of(SETS[name])[data.draw(st.integers(0, 19))]
-    part: Any = trial
-    while True:
-        key = data.draw(st.sampled_from(list(range(len(part)) if isinstance(part, list) else part)))
-        if not isinstance(part[key], (list, dict)) or not part[key] or data.draw(st.integers(0, 3)) == 0:
-            break
-        part = part[key]
-    if data.draw(st.integers(0, 4)):
-        part[key] = data.draw(JUNK)
-    else:
-        del part[key]
-    with tempfile.TemporaryDirectory() as temporary:
-        root = Path(temporary)
-        told = ""
-        try:
-            import_worm(write_folder(root / "data", {SETS[name].folder: {"train": [trial]}}), root / "trials")
-        except SpanLabError as error:
-            told = str(error)
-        assert [path.name for path in sorted(root.iterdir())] == (["data"] if told else ["data", "trials"])
-        if told:
-            assert f"{SETS[name].folder} > train > 0: " in told
-            return
-        file = TrialsFile(root / "trials" / f"{name}.train.jsonl")
-        for imported in file:
-            compile_trial(file.paradigm, imported.levels, 0, "published", imported.draws)
 
 
 def test_left_out_trials_are_counted(tmp_path: Path, run: Run) -> None:

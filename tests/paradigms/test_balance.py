@@ -90,42 +90,6 @@ def holds(
 # -- the library -----------------------------------------------------------------------------------
 
 
-#: whose whole sessions are planned with the slow tests
-LONG = ("cd", "cd_noise", "sts", "sts_congruency", "vsrec")
-#: trials that a quick test plans, of the odd sizes that a session may have
-FEW = {"cd": 90, "cd_noise": 37, "sc": 100, "si": 120, "sts": 9, "sts_congruency": 5, "vir": 120, "vsrec": 20}
-
-
-@pytest.mark.parametrize(
-    ("name", "trials"), [*FEW.items(), *(pytest.param(name, None, marks=pytest.mark.slow) for name in LONG)]
-)
-@pytest.mark.sampled(2)
-def test_human_designs_of_two_alternatives_are_balanced(name: str, trials: int | None) -> None:
-    paradigm = load_paradigm(name)
-    design = session_design(paradigm)
-    plan = plan_session(paradigm, 11, design, trials=trials)
-    # the short way to answers and the trials themselves say the same
-    few = plan[:: max(1, len(plan) // 12)]
-    assert answered(paradigm, few) == [answers_of(paradigm, trial.levels, trial.seed, "corrected") for trial in few]
-    answers = [answers_of(paradigm, trial.levels, trial.seed, "corrected") for trial in plan]
-    options = sorted(set(itertools.chain(*answers)))
-    assert len(options) == 2
-    holds(paradigm, plan, answers, options)
-    if name == "vsrec":
-        for of_cell in by_cell(plan, answers).values():
-            assert all(uneven(place, options) <= 1 for place in zip(*of_cell, strict=True)), (
-                "each serial position by itself"
-            )
-    order = plan_session(paradigm, 11, design.unchosen, trials=trials)
-    assert [(one.block, one.levels, one.interval_ms) for one in order] == [
-        (one.block, one.levels, one.interval_ms) for one in plan
-    ]
-    without = [answers_of(paradigm, trial.levels, trial.seed, "corrected") for trial in order]
-    with pytest.raises(AssertionError):
-        holds(paradigm, order, without, options)
-    assert max(one.seed & (2**30 - 1) for one in plan) < 300 * len(plan), "so many candidates were looked at"
-
-
 def test_retention_is_balanced_within_each_answer() -> None:
     cd = load_paradigm("cd")
     plan = plan_session(cd, 3, session_design(cd), {"feature": "colour"})

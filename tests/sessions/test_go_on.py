@@ -18,15 +18,14 @@ from chat_servers import Tap, forwarding, listening
 from command_line import Run
 from golden_sessions import table_of
 from golden_tables import FOLDER, assert_same, read_table, stored
-from paradigm_texts import text
 from session_tools import AtTheWindow, Saying, lasting, start, take
 
-from spanlab.agents.base import Response, TrialContext
+from spanlab.agents.base import Response
 from spanlab.agents.chat import settings
 from spanlab.agents.chat.scripted import ScriptedServer
 from spanlab.agents.chat.settings import PREAMBLES, ChatSettings
 from spanlab.agents.human import WindowOptions
-from spanlab.agents.oracles import Chance, ChanceEpisode
+from spanlab.agents.oracles import Chance
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Percept, load_paradigm
 from spanlab.paradigms.language import yaml_source
@@ -393,44 +392,6 @@ def test_a_network_goes_on_with_the_trials_of_then(
 
 
 # -- every kind of answer --------------------------------------------------------------------------
-
-TYPED = (
-    "- {phase: probe, show: {blank: {}}, ask: {text: {characters: digits, most: 4}, answer: '1234'}, record:"
-    " {serial_position: 1}}"
-)
-
-
-class CutOff(Chance):
-    """Guesses, and breaks down as a trial begins."""
-
-    def __init__(self, at: int = 0) -> None:
-        self._at, self._trials = at, 0
-
-    def start(self, context: TrialContext) -> ChanceEpisode:
-        self._trials += 1
-        if self._trials == self._at:
-            raise SpanLabError("the cable is out")
-        return super().start(context)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["digit_span", "corsi", "operation_span", "running_span", "continuous_colour", "typed"]
-)
-def test_answers_of_every_kind_are_kept_when_a_session_is_cut_off(tmp_path: Path, name: str) -> None:
-    """Answers in order with items that were left open, values on a scale, and typed text: each
-    trial is as it would have been without the break."""
-    (tmp_path / "typed.yaml").write_text(
-        text(TYPED, factors="list_length: [2, 3]", more="set_size: =list_length"), encoding="utf-8"
-    )
-    paradigm = load_paradigm(tmp_path / "typed.yaml" if name == "typed" else name)
-    whole = take(tmp_path / "whole", paradigm, CutOff(), 6)
-    broken = start(tmp_path / "broken", paradigm, CutOff(4), 6)
-    with pytest.raises(SpanLabError, match="cable"):
-        Runner(broken, CutOff(4)).run()
-    Runner(reopen(broken.folder), CutOff()).run()
-    assert lasting(whole.folder)["trial"].nunique() == 6
-    assert lasting(broken.folder).equals(lasting(whole.folder))
 
 
 # -- signals, and another process ------------------------------------------------------------------

@@ -96,36 +96,6 @@ def test_a_model_that_refuses_does_not_stop_the_others(run: Run, lab: Lab, tap: 
     assert "2 done" in out
 
 
-@pytest.mark.slow
-def test_a_budget_holds_for_all_sessions_and_a_higher_one_goes_on(run: Run, lab: Lab, tap: Tap, tmp_path: Path) -> None:
-    text = (
-        "agents: [chat:a@here, chat:b@here, ideal]\nparadigms: {vsr: {trials: 4, set: {list_length: 3}}}\ncare:"
-        " {concurrency: 1}\n"
-    )
-    path = written(tmp_path, text, budget="{max_tokens: 5200}")
-    lab.tokens = 299
-    status, out, err = run("replay", "--set-file", path, "--data", tmp_path / "data")
-    assert status != 0
-    taken = len(tap.requests) * 300
-    assert 4200 <= taken <= 5200, "12 requests of the first model, and some of the second"
-    assert "stopped" in out
-    assert "2 done" in out, "whoever costs nothing goes on"
-    status, out, err = run("replay", "--set-file", path, "--data", tmp_path / "data")
-    assert status != 0
-    assert len(tap.requests) * 300 == taken, "nothing more is sent"
-    for folder in find_sessions([tmp_path / "data"]):  # as after a kill, which writes no account
-        info = json.loads((folder / "session.json").read_text("utf-8"))
-        info.pop("account", None)
-        (folder / "session.json").write_text(json.dumps(info), "utf-8")
-    status, out, err = run("replay", "--set-file", path, "--data", tmp_path / "data")
-    assert len(tap.requests) * 300 == taken, "what was spent is known all the same"
-    written(tmp_path, text, budget="{max_tokens: 20000}")
-    status, out, err = run("replay", "--set-file", path, "--data", tmp_path / "data")
-    assert status == 0, err
-    assert len(tap.requests) == 24, "nothing is asked twice"
-    assert "3 done; 7,200 tokens" in out
-
-
 def test_what_was_spent_on_entries_that_are_removed_counts_for_the_budget(
     run: Run, lab: Lab, tap: Tap, tmp_path: Path
 ) -> None:

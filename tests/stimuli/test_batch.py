@@ -18,7 +18,7 @@ from spanlab.stimuli import BACKGROUND, COLOURS, Colour, Ellipse, Line, Primitiv
 from spanlab.stimuli.render.fast import batch, tables
 from spanlab.stimuli.render.fast.batch import Sprites, network_frames
 from spanlab.stimuli.render.fast.tables import Table
-from spanlab.stimuli.render.fast.tiling import Family, Scatter, Tiling
+from spanlab.stimuli.render.fast.tiling import Family, Scatter
 from spanlab.stimuli.render.pixels import network_frame
 
 Random = np.random.RandomState
@@ -143,73 +143,6 @@ def test_no_stimuli_have_no_frames() -> None:
 # --- tilings of any kind --------------------------------------------------------------------------
 
 colours = st.sampled_from([COLOURS["red"], COLOURS["black"], BACKGROUND, (9, 200, 77)])
-
-
-@st.composite
-def shapes(draw: st.DrawFn, low: int = -3, high: int = 98, most: int = 40) -> Primitive:
-    x, y = draw(st.integers(low, high)), draw(st.integers(low, high))
-    width, height = draw(st.integers(0, most)), draw(st.integers(0, most))
-    match draw(st.integers(0, 2)):
-        case 0:
-            return Rectangle(
-                x, y, x + width, y + height, draw(colours), draw(st.none() | colours), draw(st.integers(1, 3))
-            )
-        case 1:
-            return Line(x, y, x + width, y + height, draw(colours), draw(st.integers(1, 4)))
-    return Ellipse(x, y, x + width + 1, y + height + 1, draw(colours))
-
-
-def some_tiles(
-    count: st.SearchStrategy[int], shape: st.SearchStrategy[Primitive]
-) -> st.SearchStrategy[tuple[tuple[tuple[Primitive, ...], ...], ...]]:
-    state = st.lists(shape, max_size=2).map(tuple)
-    tile = st.lists(state, min_size=2, max_size=3).map(tuple)
-    return count.flatmap(lambda number: st.lists(tile, min_size=number, max_size=number).map(tuple))
-
-
-@st.composite
-def families(draw: st.DrawFn) -> Family:
-    """Tiles that lie anywhere, also on each other."""
-    below = tuple(draw(st.lists(shapes(), max_size=2)))
-    return Family(draw(some_tiles(st.integers(1, 6), shapes())), below, background=draw(colours))
-
-
-@st.composite
-def grouped(draw: st.DrawFn) -> Family:
-    """Groups of tiles that are there or not, far enough from each other."""
-    per = draw(st.integers(1, 3))
-    made = ()
-    for low in (0, 40, 75):
-        own = draw(some_tiles(st.just(per), shapes(low, low + 12, 12)))
-        # in state 0 there is nothing
-        made += tuple(((), *tile) for tile in own)
-    return Family(made, tuple(draw(st.lists(shapes(), max_size=1))), group=per)
-
-
-def members(family: Family, random: Random) -> np.ndarray:
-    states = np.stack([random.randint(len(tile), size=30) for tile in family.tiles], axis=1).astype(np.uint8)
-    if family.group:
-        there = np.repeat(random.randint(2, size=(30, len(family.tiles) // family.group)), family.group, axis=1)
-        states = (np.maximum(states, 1) * there).astype(np.uint8)
-    return states
-
-
-@RELAXED
-@given(family=families() | grouped(), width=st.sampled_from([16, 8, 3]), seed=st.integers(0, 99))
-@pytest.mark.slow
-def test_tables_of_any_tilings_equal_drawing(family: Family, width: int, seed: int) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tables, "_WIDTHS", (width,))
-        table = Table.of(family)
-    if table is None:  # too many combinations, or groups too close to each other
-        return
-    states = members(family, Random(seed))
-    found = np.empty((len(states), 32, 32, 3), np.uint8)
-    table.look_up(states, found)
-    for frame, own in zip(found, states, strict=True):
-        np.testing.assert_array_equal(
-            frame, network_frame(Scene(tuple(Tiling(family, own.tobytes()).primitives()), family.background))
-        )
 
 
 def test_what_depends_on_too_much_has_no_table_and_is_drawn() -> None:

@@ -14,8 +14,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from benchmark_cards import means_of, rates, verdicts
-from chat_servers import Answer, Request, listening
-from chat_stub import completion
 from command_line import Run
 
 import spanlab
@@ -420,45 +418,3 @@ def test_a_model_that_was_hardly_read_has_no_verdict(benchmarked: Path) -> None:
     assert UNREAD not in verdicts_of[1]
     assert len(verdicts_of[0]) == len(verdicts_of[1])
     assert all(beside["difference"]["value"] is None for effect in card["effects"] for beside in effect["against"])
-
-
-WORDED = """
-suite: worded
-version: 1
-title: A suite in several wordings
-seed: 5
-parts:
-  people:
-    about: in three wordings
-    wordings: {one: {preamble: Wording one.}, two: {preamble: Wording two.}, three: {preamble: Wording three.}}
-    paradigms:
-      smu: {set: {set_size: [1, 2]}, trials: 4}
-effects:
-  - {paradigm: smu, effect: accuracy, measure: mean, margin: 10}
-"""
-
-
-@pytest.mark.slow
-def test_a_card_names_the_wordings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def answer(request: Request) -> Answer:
-        return 200, "application/json", completion("5", request.body["model"], 10)
-
-    with listening(answer) as tap:
-        (tmp_path / "providers.yaml").write_text(f"providers:\n  here: {{base_url: '{tap.base_url}'}}\n", "utf-8")
-        monkeypatch.setenv("SPANLAB_PROVIDERS", str(tmp_path / "providers.yaml"))
-        (tmp_path / "suite.yaml").write_text(WORDED, "utf-8")
-        suite = read_suite(tmp_path / "suite.yaml")
-        asked: dict[str, Any] = {
-            "suite": tmp_path / "suite.yaml",
-            "data": tmp_path / "data",
-            "output": tmp_path / "card",
-        }
-        spanlab.benchmark("chat:a@here", go=True, **asked)
-    card = read_card(tmp_path / "card" / "card.json")
-    assert card["wordings"] == ["one", "three", "two"]
-    assert {session["wording"] for session in card["sessions"]} == {"one", "two", "three"}
-    assert (card["effects"][0]["n"], card["effects"][0]["of"]) == (3, "wording")
-    assert "preamble" not in card["agent"]["settings"], "it is not the same in all sessions"
-    assert "wordings: one, three, two" in picture(card)
-    assert "Wordings: one, three, two" in page([card])
-    assert problems_of(card, suite, str(tmp_path / "data")) == []

@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("uvicorn", reason="a part of a bare installation")
 
 from command_line import command_line
-from scripted_page import SCREEN, ScriptedPage, Wire, hello, until
+from scripted_page import SCREEN, ScriptedPage, hello, until
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
@@ -261,29 +261,6 @@ def test_a_connection_that_says_nothing_is_closed(tmp_path: Path, quick: None) -
             time.sleep(0.5)
             line.sendall(b"GET /start HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
             assert b"HTTP/1.1 200 OK" in b"".join(iter(lambda: line.recv(65536), b""))
-
-
-@pytest.mark.slow
-def test_an_honest_page_comes_in_beside_900_silent_connections_and_60_fakes(tmp_path: Path) -> None:
-    offer = offer_of(tmp_path)
-    desk = VisitDesk(offer, print)
-    with running(make_server(desk), desk) as port:
-        silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(900)]
-        fakes = [Wire(port, f"fake{number}") for number in range(60)]
-        for fake in fakes:
-            fake.attach(lambda message: None, "f" * 24, 0)
-        until(lambda: len(desk.present()) == 60)
-        began = time.monotonic()
-        page = ScriptedPage(Wire(port, "honest"))
-        until(lambda: any('"what": "choose"' in line for line in page.lines))
-        print(f"first page after {time.monotonic() - began:.3f} s")
-        assert page.over.wait(120)
-        assert registered(offer) == ["honest"]
-        page.close()
-        for fake in fakes:
-            fake.detach(lambda message: None)
-        for line in silent:
-            line.close()
 
 
 # -- proxies and addresses -------------------------------------------------------------------------

@@ -13,42 +13,11 @@ import numpy as np
 import page_tools
 import pytest
 
-from spanlab.agents.human.input.answering import AnswerSheet, Press
-from spanlab.agents.human.input.steps import USUAL, StepAccount
 from spanlab.extensions.browser.participant.messages import ask_message
-from spanlab.paradigms import Ask, Percept, ResponseKind, list_paradigms, load_paradigm, plan_session
-from spanlab.paradigms.language.schema import SessionDesign
+from spanlab.paradigms import Ask, ResponseKind
 from spanlab.paradigms.responses.text import TypedText
-from spanlab.paradigms.trial import Display
-from spanlab.stimuli.kinds.plain import Blank
 
 KEYS = ["return", "enter", "backspace", "delete", "minus", "left", "right", "up", "down", "space", "q"]
-TIMES = {"same_ms": USUAL.same_ms, "other_ms": USUAL.other_ms}
-
-SCRIPT = """
-import { AnswerSheet, refusal } from "./sheet.js";
-import { readFileSync } from "node:fs";
-const cases = JSON.parse(readFileSync(0, "utf8"));
-console.log(JSON.stringify(cases.map(({ ask, presses, before, times }) => {
-  const sheet = new AnswerSheet(ask, 1000);
-  const step = { sheet, refractory: times, began: new Set() };
-  return presses.map((press) => {
-    const effect = refusal(step, press, before, 1000) || sheet.take(press);
-    return [effect, [...sheet.marks], sheet.answeredAt, sheet.mayFinish, sheet.over];
-  });
-})));
-"""
-
-
-def kinds() -> list[ResponseKind]:
-    """Every question of the library, as a first trial asks it."""
-    found: dict[ResponseKind, None] = {}
-    for name in list_paradigms():
-        paradigm = load_paradigm(name)
-        found |= dict.fromkeys(
-            plan_session(paradigm, 1, design=SessionDesign(), trials=1)[0].compile(paradigm, "corrected").kinds
-        )
-    return list(found)
 
 
 def presses(kind: ResponseKind, random: np.random.RandomState) -> list[dict[str, Any]]:
@@ -83,37 +52,6 @@ def presses(kind: ResponseKind, random: np.random.RandomState) -> list[dict[str,
     return made
 
 
-def read(ask: Ask, given: list[dict[str, Any]], before: dict[str, Any] | None) -> list[list[Any]]:
-    def press(one: dict[str, Any]) -> Press:
-        return Press(
-            one["device"],
-            one["t"] / 1000,
-            one["key"],
-            one["x"],
-            one["y"],
-            one["button"] == "done",
-            one["held"],
-            one["button"],
-        )
-
-    sheet, found = AnswerSheet(ask, 1.0), []
-    percept = Percept("probe", (Display(Blank.model_validate({}), None),), ask)
-    step = StepAccount(percept, 1.0, sheet, USUAL, None if before is None else press(before))
-    for one in map(press, given):
-        effect = step.take(one, 0, 1.0)
-        answered = None if sheet.answered_at is None else round(sheet.answered_at * 1000, 3)
-        found.append(
-            [
-                effect,
-                list(sheet.marks),
-                answered,
-                sheet.surface.several and sheet.may_finish,
-                sheet.complete and ask.ends == "on_answer",
-            ]
-        )
-    return found
-
-
 def run_module(folder: Path, name: str, script: str, given: Any) -> Any:
     """What a script prints as JSON that has a module of the page beside it, and is given something
     as JSON."""
@@ -127,37 +65,6 @@ def run_module(folder: Path, name: str, script: str, given: Any) -> Any:
         [node, folder / "try.js"], input=json.dumps(given), capture_output=True, text=True, check=True
     )
     return json.loads(done.stdout)
-
-
-@pytest.mark.slow
-def test_presses_have_the_same_effect_on_the_page_and_on_the_server(tmp_path: Path) -> None:
-    random, cases, asks = np.random.RandomState(1), [], []
-    for kind in kinds():
-        for number in range(12):
-            ask = Ask(
-                kind,
-                ends="on_answer" if number % 3 else "on_time",
-                window_ms=[None, 2500.0, None][number % 3],
-                counts="first" if number % 4 else "last",
-            )
-            given = presses(kind, random)
-            before = replace_time(given[0], 950.0) if number % 2 else None
-            asks.append((ask, given, before))
-            cases.append({"ask": ask_message(ask, "en"), "presses": given, "before": before, "times": TIMES})
-    answered = 0
-    for (ask, given, before), there in zip(asks, run_module(tmp_path, "sheet.js", SCRIPT, cases), strict=True):
-        several = ask.kind.surface().several
-        for one in there:
-            one[2] = None if one[2] is None else round(one[2], 3)
-            one[3] = several and one[3]
-        here = json.loads(json.dumps(read(ask, given, before)))
-        assert here == there, (ask.kind, given)
-        answered += any(effect == "answer" for effect, *_ in here)
-    assert answered > len(cases) / 3
-
-
-def replace_time(press: dict[str, Any], at: float) -> dict[str, Any]:
-    return {**press, "t": at}
 
 
 NAMING = """

@@ -181,19 +181,6 @@ class Beforehand(TimedPage):
             super()._do(message)
 
 
-class Cutting(TimedPage):
-    """A script that has trials replaced again and again until it likes one."""
-
-    cuts = 0
-
-    def _play(self) -> None:
-        if type(self).cuts < 20:
-            type(self).cuts += 1
-            self.tell(self._trial["c"], "cut", {"why": "hidden", "report": None})
-            return
-        super()._play()
-
-
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", [1, 2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 23))])
 @pytest.mark.parametrize(
@@ -249,23 +236,6 @@ def test_names_of_frames_tell_nothing_about_change(tmp_path: Path) -> None:
     ByNames.asked = ByNames.named_alike = 0
     taken(tmp_path, "cd", ByNames, 2, 8, honest=False)
     assert (ByNames.asked, ByNames.named_alike) == (8, 0)
-
-
-@pytest.mark.slow
-def test_retries_are_columns_and_a_measure_and_the_timing_is_looked_at(tmp_path: Path) -> None:
-    Cutting.cuts = 0
-    folder = taken(tmp_path, "vsr", Cutting, 3, 3)
-    table = read_responses(folder).groupby("trial")[["trial_cuts", "trial_reloads", "trial_implausible"]].first()
-    assert table["trial_cuts"].tolist() == [20, 0, 0]
-    assert table["trial_reloads"].tolist() == [0, 0, 0]
-    timing = session_timing(folder)
-    assert timing is not None
-    judged = verdict(timing)
-    assert not judged.holds
-    assert "20 trials of 23 that were begun had to be replaced" in judged.line
-    assert "20 replaced" in SessionReader().look(folder, ("P", "", ""), (), 0.0).note
-    _, report = apply_exclusions(read_responses(folder), [Rule(leave_out="trials", where="trial_cuts", above=2)])
-    assert report.units["value"].tolist() == [20.0]
 
 
 # -- honest sessions -------------------------------------------------------------------------------

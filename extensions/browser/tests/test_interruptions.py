@@ -21,10 +21,9 @@ import pytest
 pytest.importorskip("uvicorn", reason="a part of a bare installation")
 
 from chromium import Chromium, Lines, Tab, chromium, need_chromium
-from page_bench import data_folder, hands_of, served
+from page_bench import data_folder
 
 from spanlab.extensions.browser.participant.hands import Decision, Hands
-from spanlab.extensions.browser.visits.one_paradigm import ParadigmOffer
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import read_responses
@@ -50,28 +49,6 @@ def opened(tab: Tab, address: str) -> Tab:
     tab.open(address)
     tab.until("document.querySelector('#sheet button') !== null")
     return tab
-
-
-def test_a_line_that_is_cut_again_and_again_costs_nothing(tmp_path: Path, browser: Chromium) -> None:
-    data = data_folder(tmp_path)
-    with served(ParadigmOffer.checked("vsr", data, trials=3, practice=False), "ideal") as server, browser.tab() as tab:
-        opened(tab, server.address("P01"))
-        hands, last = hands_of(tab, server), [time.monotonic()]
-
-        def cut(look: Any) -> bool:
-            if look["stage"] and time.monotonic() - last[0] > 0.7:
-                last[0] = time.monotonic()
-                server.cut_lines()
-            return False
-
-        hands.meanwhile = cut
-        assert "Thank you" in hands.go()
-    (folder,) = data.iterdir()
-    events = read_events(folder)
-    assert [event["attempt"] for event in events if event["event"] == "trial_start"] == [1, 1, 1]
-    responses = read_responses(folder)
-    assert responses.correct.all()
-    assert not (folder / "unfinished.jsonl").exists()
 
 
 # -- kills -----------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import json
 import os
 import resource
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -123,26 +123,6 @@ def test_a_full_disk_is_told_nothing_is_acknowledged_and_the_visit_goes_on_when_
 # -- sizes and rates -------------------------------------------------------------------------------
 
 
-def refused_after(tmp_path: Path, messages: Callable[[str], Iterator[str]]) -> int:
-    """After how many messages a page is refused for good."""
-    desk = VisitDesk(ParadigmOffer.checked("vsr", tmp_path, trials=1, practice=False), print)
-    sent = 0
-    with TestClient(make_app(desk)).websocket_connect("/visit", headers=HERE) as socket:
-        socket.send_text(json.dumps(hello()))
-        epoch = socket.receive_json()["epoch"]
-        for message in messages(epoch):
-            socket.send_text(message)
-            sent += 1
-        while (answer := socket.receive_json())["type"] != "refused":
-            pass
-        assert answer["final"]
-        assert (answer["title"], answer["texts"]) == ("The session has stopped", [sentence("online.stopped", "en")])
-        with pytest.raises(WebSocketDisconnect):
-            socket.receive_json()
-    desk.close()
-    return sent
-
-
 def event(number: int, epoch: str, c: int = 10**8, **body: Any) -> str:
     return json.dumps(
         {
@@ -155,18 +135,6 @@ def event(number: int, epoch: str, c: int = 10**8, **body: Any) -> str:
             "body": body,
         }
     )
-
-
-@pytest.mark.slow
-def test_messages_and_their_sizes_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_module, "_WITHIN_S", 1000.0)
-    monkeypatch.setattr(server_module, "_MOST_MESSAGES", 20)
-    assert refused_after(tmp_path, lambda epoch: (event(number, epoch) for number in range(21))) == 21
-    monkeypatch.setattr(server_module, "_MOST_TEXT", 2000)
-    assert refused_after(tmp_path, lambda epoch: (event(number, epoch, filling="x" * 1000) for number in range(2))) == 2
-    monkeypatch.setattr(server_module, "_MOST_TEXT", 2**20)
-    for nonsense in ("[]", "{}", json.dumps(hello()), event(1, "e").replace('"done"', '"else"'), event(10**9, "e")):
-        assert refused_after(tmp_path, lambda epoch, nonsense=nonsense: iter([nonsense])) == 1
 
 
 def test_events_of_one_trial_and_events_beside_the_record_are_limited(

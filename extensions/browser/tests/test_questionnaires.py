@@ -153,15 +153,6 @@ def interrupted(folder: Path, browser: Chromium, interrupt: Callable[[Tab, Serve
     return steps_of(session)
 
 
-def hide(tab: Tab, server: Served) -> None:
-    tab.evaluate("Object.defineProperty(document, 'visibilityState', {value: 'hidden', configurable: true})")
-    tab.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-    time.sleep(1.0)
-    assert tab.evaluate("document.getElementById('notice').hidden"), "nobody has to say that they are back"
-    tab.evaluate("delete document.visibilityState")
-    tab.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-
-
 def pause(tab: Tab, server: Served) -> None:
     tab.press("escape")
     text = str(tab.until("!document.getElementById('notice').hidden && document.getElementById('notice').innerText"))
@@ -172,23 +163,6 @@ def pause(tab: Tab, server: Served) -> None:
 def load_anew(tab: Tab, server: Served) -> None:
     tab.open(server.address("P01"))
     tab.until("document.readyState === 'complete' && document.querySelector('#sheet button') !== null")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("interrupt", [hide, pause], ids=["hidden", "paused"])
-def test_a_pause_costs_nothing_but_the_reaction_time_of_the_question_under_way(
-    tmp_path: Path, browser: Chromium, interrupt: Callable[[Tab, Served], None]
-) -> None:
-    steps = interrupted(tmp_path, browser, interrupt)
-    (paused,) = steps[3]["notes"]["paused"]
-    assert paused["for_ms"] >= 1000
-    assert [step["rt_ms"] is None for step in steps if "ask" in step] == [False, False, True, False]
-    shown = steps[3]["shown"][0]
-    assert shown["shown_ms"] == pytest.approx(
-        steps[4]["shown"][0]["onset_ms"] - shown["onset_ms"] - paused["for_ms"], abs=0.2
-    )
-    table = read_responses(tmp_path / "data")
-    assert (table["trial_paused_ms"] == paused["for_ms"]).all()
 
 
 @pytest.mark.slow

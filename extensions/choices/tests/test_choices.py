@@ -14,7 +14,6 @@ import pandas as pd
 import pytest
 from chat_likelihoods import END, like_vllm, probability, prompt_of
 from chat_servers import Answer, Request, Tap, listening
-from chat_stub import completion
 from forged_truth import forged
 from session_tools import AtTheWindow, Guessing, take
 
@@ -117,61 +116,6 @@ def test_what_stopped_goes_on_and_nothing_is_paid_for_twice(
     assert status == 0, err
     assert len(tap.requests) == 61
     assert len(table(out)) == 6
-
-
-@pytest.mark.slow
-def test_several_people_and_models_are_scored_by_one_command(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One of the models gives no probabilities: the other one is scored all the same, and the mean
-    over people has people as its units."""
-    people = [person(tmp_path / "data", trials=2, participant=name) for name in ("p1", "p2", "p3")]
-
-    def one_of_them(request: Request) -> Answer:
-        if request.body["model"] == "mute":
-            return 200, "application/json", completion("3", "mute", 10)
-        return like_vllm(request)
-
-    def both() -> tuple[int, str, str]:
-        return run(
-            "score-choices",
-            *people,
-            "--agent",
-            "chat:mute",
-            "--agent",
-            "chat:m",
-            "--chat",
-            "likelihoods=prompt",
-            "--concurrency",
-            "1",
-        )
-
-    with listening(one_of_them) as tap:
-        monkeypatch.setenv("OPENAI_BASE_URL", tap.base_url)
-        status, out, err = both()
-        count = len(tap.requests)
-        assert both()[1] == out
-        assert [request.body["model"] for request in tap.requests[count:]] == ["mute"] * 3, (
-            "a reply without probabilities is no score, and nothing else is asked"
-        )
-    assert status != 0
-    assert "3 of 6 could not be scored" in err
-    assert err.count("the server does not say how probable what it was sent is") == 3
-    means = [
-        choice_bits(path).model.mean for path in sorted((tmp_path / "data").glob("*-choices-chat-m-*/choices.csv"))
-    ]
-    assert len(means) == 3
-    (line,) = [line for line in out.splitlines() if line.startswith("vsr, chat:m: ")]
-    reach = 4.3027 * np.std(means, ddof=1) / math.sqrt(3)
-    assert (
-        f"{np.mean(means):.2f} [{np.mean(means) - reach:.2f}, {np.mean(means) + reach:.2f}] bits per choice in 3"
-        " sessions of 3 people" in line
-    )
-    assert (
-        "-o is the folder of one session and one model"
-        in run("score-choices", *people, "--agent", "chat:m", "-o", tmp_path / "one")[2]
-    )
-    assert "chat:MODEL, not ideal" in run("score-choices", *people, "--agent", "chat:m", "--agent", "ideal")[2]
 
 
 @pytest.mark.parametrize(

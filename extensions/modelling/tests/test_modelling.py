@@ -18,7 +18,6 @@ from torch import nn
 from torch.utils.data import DataLoader
 
 import spanlab
-from spanlab.agents.network.modules import ModuleAgent
 from spanlab.core.errors import SpanLabError
 from spanlab.extensions.modelling.dataset import Dataset
 from spanlab.extensions.modelling.gym import Task
@@ -56,37 +55,6 @@ def test_a_module_takes_trials_and_its_weights_are_in_the_record() -> None:
         module.head.bias.add_(1.0)
     changed = spanlab.replay("vsr", agent=module, trials=6, levels={"list_length": [3, 4]})
     assert changed.info["agent_settings"]["sha256"] != settings["sha256"]
-
-
-def test_an_interrupted_session_of_a_module_goes_on_with_the_module(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    module, options = Memory(), {"logits": [*range(8, -1, -1)], "frames": {"colour": "rgb", "size": 32}}
-    answer, calls = ModuleAgent.answer, iter([True, False])
-
-    def interrupted(agent: ModuleAgent, *trials: Any) -> Any:
-        if next(calls):
-            return answer(agent, *trials)
-        raise KeyboardInterrupt
-
-    plan: dict[str, Any] = {"trials": 200, "levels": {"list_length": 2}, "data": tmp_path}
-    whole = spanlab.replay("vsr", agent=module, **options, **plan)
-    with monkeypatch.context() as patched:
-        patched.setattr(ModuleAgent, "answer", interrupted)
-        with pytest.raises(SpanLabError, match=r"are safe\. Continue in Python, with the same agent: (.*)") as stopped:
-            spanlab.replay("vsr", agent=module, **options, **plan)
-    folder = whole.folder.with_name("vsr-network-memory-s1-2")
-    assert f"spanlab.resume({str(folder)!r}, agent=agent)" in str(stopped.value)
-    with pytest.raises(SpanLabError, match=r"begun by a torch module \(.*Memory\).*spanlab\.resume"):
-        spanlab.resume(folder)
-    with pytest.raises(SpanLabError, match="other settings"):
-        spanlab.resume(folder, agent=module)
-    name: Any = "network:Memory"
-    with pytest.raises(SpanLabError, match="which no command can make"):
-        spanlab.resume(folder, agent=name)
-    again = spanlab.resume(folder, agent=module, **options)
-    assert again.folder == folder
-    assert again.responses["answer"].tolist() == whole.responses["answer"].tolist()
 
 
 @pytest.mark.usefixtures("_inside")

@@ -8,17 +8,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from neural_states import states
 
 from spanlab.agents.base import TrialContext
 from spanlab.agents.network.agent import NetworkAgent
 from spanlab.agents.network.models import Network, build
 from spanlab.agents.network.settings import model_settings, task_seen_in
-from spanlab.extensions.neural.clusters import Clusters, cluster_units
+from spanlab.extensions.neural.clusters import Clusters
 from spanlab.extensions.neural.command import guesses
-from spanlab.extensions.neural.lesions import Observed, accuracy_without, before_the_probe, lesion_table, observe
+from spanlab.extensions.neural.lesions import accuracy_without, before_the_probe, lesion_table, observe
 from spanlab.extensions.neural.report import _lesions
-from spanlab.extensions.neural.states import active_units, normalised, task_variance
 from spanlab.paradigms import Trial, compile_trial, load_paradigm, random_vectors
 from spanlab.paradigms.network_view import NetworkView
 
@@ -119,56 +117,6 @@ def test_questions_that_probe_nothing_are_not_scored() -> None:
 
 
 # a network in which one half of the units serves one task, and the other half the other
-
-
-def served(view: NetworkView, trials: list[Trial], network: Network, first: int, units: int) -> Observed:
-    """Trials in which the units from ``first`` on hold the answer, and vary before it; the others
-    are silent."""
-    observed = observe(network, None, view, trials)
-    hidden = np.zeros((*observed.hidden.shape[:2], units), np.float32)
-    hidden[:, :, first : first + 9] = np.random.RandomState(first).normal(0, 0.5, (*hidden.shape[:2], 9))
-    for one in observed.questions:
-        hidden[one.trial, one.step] = 0
-        hidden[one.trial, one.step, first + one.ask.kind.target(one.answer)] = 1  # type: ignore[operator]
-    return replace(observed, hidden=hidden)
-
-
-@pytest.mark.slow
-def test_a_cluster_that_serves_one_task_is_needed_for_it_alone() -> None:
-    (vsr, listed), (smu, updated) = trials_of("vsr", 20, list_length=4), trials_of("smu", 20, set_size=4)
-    network = network_for(vsr, smu)
-    with torch.no_grad():
-        for head, first in (("vsr", 0), ("smu", 9)):
-            layer = network.heads[head]
-            layer.weight.zero_()  # type: ignore[operator]
-            layer.bias.copy_(torch.tensor([0.0] * 8 + [0.5]))  # type: ignore[operator, union-attr]  # without its units it always says the last
-            layer.weight[:, first : first + 9] = torch.eye(9)  # type: ignore[index, operator]
-    observed = {"vsr": served(vsr, listed, network, 0, 24), "smu": served(smu, updated, network, 9, 24)}
-    variance = task_variance(
-        [states(task, one.hidden, counted=before_the_probe(one)[0]) for task, one in observed.items()]
-    )
-    active = active_units(variance)
-    assert np.flatnonzero(active).tolist() == list(range(18))
-    clusters = cluster_units(normalised(variance, active)[active])
-    assert clusters.labels.tolist() == [1] * 9 + [2] * 9
-
-    table = lesion_table(
-        np.flatnonzero(active),
-        clusters.labels,
-        lambda units: {task: accuracy_without(one, units) for task, one in observed.items()},
-    )
-    assert (table["intact"] == 1).all()
-    assert (table["units"] == 9).all()
-    assert (table["trials"] == 20).all()
-    last = {task: np.mean([question.answer == 8 for question in one.questions]) for task, one in observed.items()}
-    found = {(one["cluster"], one["task"]): one for one in table.to_dict("records")}
-    for cluster, own, other in ((1, "vsr", "smu"), (2, "smu", "vsr")):
-        assert found[cluster, own]["drop"] == pytest.approx(1 - last[own])
-        assert found[cluster, own]["lesioned"] == pytest.approx(last[own])
-        assert found[cluster, other]["drop"] == 0
-        assert found[cluster, other]["drop_sem"] == 0
-    assert (table["random_drop"] > 0.2).all()
-    assert (table["random_drop"] < 0.8).all()
 
 
 @pytest.mark.filterwarnings("error")

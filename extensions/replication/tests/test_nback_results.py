@@ -228,36 +228,6 @@ def test_unlabelled_matches_are_told(tmp_path: Path, run: Run) -> None:
     assert "NOTE 1 unlabelled match in all" in err
 
 
-@pytest.mark.slow
-def test_sets_of_files_appear_together_and_once(tmp_path: Path, run: Run) -> None:
-    write_results(tmp_path / "all_trials_verbal.json", letter_results(1))
-    write_results(tmp_path / "all_trials_verbal_gpt-4.json", letter_results(1, prefilled=6))
-    bad = letter_results(1)
-    bad["2back_0"][3]["target"] = "x"  # type: ignore[assignment]
-    write_results(tmp_path / "all_trials_verbal_gpt-5.json", bad)
-    told = complaint(
-        *run("import", "nback-results", "all_trials_verbal.json", "all_trials_verbal_gpt-5.json", "-o", "data")
-    )
-    assert "all_trials_verbal_gpt-5.json 2back_0 > trial 4: target: expected m or -; found 'x'" in told
-    assert not (tmp_path / "data").exists()
-    three = ("all_trials_verbal.json", "all_trials_verbal_gpt-4.json", "all_trials_verbal_gpt-5.json")
-    status, out, err = run("import", "nback-results", *three, "-o", "data", "--skip-malformed")
-    assert status == 0
-    assert "left out: all_trials_verbal_gpt-5.json 2back_0 > trial 4" in err
-    assert "data/nback_verbal-published-gpt-5-s1: nback_verbal by gpt-5, 2 blocks, 48 answers\n" in out
-    assert len(find_sessions([tmp_path / "data"])) == 3
-    assert "data exists; name a new folder" in complaint(
-        *run("import", "nback-results", "all_trials_verbal.json", "-o", "data")
-    )
-    # two files of one model are two sessions
-    (tmp_path / "other").mkdir()
-    write_results(tmp_path / "other" / "all_trials_verbal.json", letter_results(2))
-    status, out, _ = run(
-        "import", "nback-results", "all_trials_verbal.json", "other/all_trials_verbal.json", "-o", "both"
-    )
-    assert (status, out.count("\n"), "both/nback_verbal-published-gpt-3-5-turbo-s1-2: " in out) == (0, 2, True)
-
-
 def test_a_finished_session_stays_as_it_is_and_gives_its_answers_again(tmp_path: Path, run: Run) -> None:
     write_results(tmp_path / "mine.json", letter_results(1, prefilled=6))
     assert "say --as PARADIGM and --model MODEL" in complaint(

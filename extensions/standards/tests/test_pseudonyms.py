@@ -6,7 +6,7 @@ from __future__ import annotations
 import csv
 import re
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib.util import find_spec
 from itertools import islice, product
 from pathlib import Path
@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 from session_tools import AtTheWindow, Guessing, Saying, take
-from study_files import STUDY, Guest, sit, study_in
 
 from spanlab.core.errors import SpanLabError
 from spanlab.exchange import FORMATS, Report
@@ -27,8 +26,6 @@ from spanlab.sessions.plan import plan_trials, trials_like
 from spanlab.sessions.replaying import recorded_agent
 from spanlab.sessions.run import begin, session_stem
 from spanlab.sessions.runner import Runner
-from spanlab.sessions.studies.battery import Battery
-from spanlab.sessions.studies.study import load_study
 
 PEOPLE = ("ada_lovelace", "p-0417", "mjw1987", "S23", "anna.b", "k_7f")
 #: who might have taken part, so far as the attacker knows; the first six did
@@ -408,50 +405,3 @@ def test_seeds_of_machines_are_shared(tmp_path: Path) -> None:
     found, notes = shared("csv", tmp_path / "data", tmp_path / "set")
     assert "seed" not in notes
     assert str(chosen.plan[0].seed) in (found / "responses.csv").read_text(encoding="utf-8")
-
-
-def with_study(folder: Path, text: str, *changes: tuple[str, str]) -> Callable[..., Any]:
-    for old_text, new_text in changes:
-        assert old_text in text
-        text = text.replace(old_text, new_text)
-    study = study_in(folder, text)
-
-    def taken(who: str) -> list[Any]:
-        visit = sit(study, folder / "data", who)
-        Battery(visit, Guest()).run()
-        return [visit, *(read_session(one) for one in find_sessions([visit.folder]))]
-
-    return taken
-
-
-@pytest.mark.slow
-def test_studies_draw_seeds_and_shuffled_orders_at_random_unless_their_file_has_a_seed(tmp_path: Path) -> None:
-    shuffled = ("order: latin_square", "order: shuffled")
-    orders: dict[str, list[tuple[str, ...]]] = {"drawn": [], "given": []}
-    for name in ("one", "two"):
-        for how, changes in (("drawn", (shuffled, ("seed: 4\n", ""))), ("given", (shuffled,))):
-            (tmp_path / how / name).mkdir(parents=True)
-            taken = with_study(tmp_path / how / name, STUDY, *changes)
-            for n in range(6):
-                visit, *infos = taken(f"p{n}")
-                orders[how].append(visit.names)
-                assert [info.get("seed_from") for info in infos] == [
-                    {"given": False, "independent": True} if how == "drawn" else None
-                ] * 3
-                assert list(visit.names) == [
-                    info["study"]["paradigm"] for info in sorted(infos, key=lambda info: info["study"]["position"])
-                ]
-    study = load_study(tmp_path / "given" / "one" / "study.yaml")
-    by_number = [tuple(one.name for one in study.order_for(n, 1)) for n in range(1, 7)]
-    assert orders["given"] == by_number * 2
-    assert orders["drawn"][:6] != orders["drawn"][6:], "1 in 46,656 by chance"
-    seeds = {
-        how: [{read_session(one)["seed"] for one in find_sessions([tmp_path / how / name])} for name in ("one", "two")]
-        for how in orders
-    }
-    assert seeds["given"][0] == seeds["given"][1]
-    assert len(seeds["drawn"][0] & seeds["drawn"][1]) < 2, "2 or more by chance once in millions"
-    for how, shares in (("drawn", True), ("given", False)):
-        found, notes = shared("csv", tmp_path / how / "one" / "data", tmp_path / how / "set")
-        assert ("seed" in (found / "responses.csv").read_text(encoding="utf-8").splitlines()[0].split(",")) is shares
-        assert ("may tell who took part" in notes) is not shares

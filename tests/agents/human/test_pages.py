@@ -25,7 +25,7 @@ from spanlab.agents.window import Option, PageContent
 from spanlab.core.errors import SpanLabError
 from spanlab.core.locale import sentence
 from spanlab.paradigms import AnswerKeys, compile_trial, list_paradigms, load_paradigm, plan_practice, plan_session
-from spanlab.paradigms.compile import asking_steps, resolve_levels
+from spanlab.paradigms.compile import resolve_levels
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.paradigms.preview.example import (
     MOST,
@@ -380,34 +380,6 @@ def test_marks_of_right_answers_hide_nothing_of_what_is_there(name: str) -> None
             )
             assert (drawn[1 + y0 : 1 + y1, 1 + x0 : 1 + x1] == plain[y0:y1, x0:x1]).all()
             assert (drawn[1 : 1 + strip.side, 1 : 1 + strip.side] != plain).any()
-
-
-@pytest.mark.parametrize("feature", ["colour", "orientation", "size", "gap"])
-@pytest.mark.slow
-def test_what_changed_is_framed_in_the_example(feature: str) -> None:
-    displays = example_displays(load_paradigm("cd"), "en", {"feature": feature, "set_size": 4})
-    before: Any
-    after: Any
-    before, after = [display.stimulus for display in displays if display.stimulus.name == "bars"]
-    ((question,),) = [display.questions for display in displays if display.questions]
-    (frame,) = question.why.frames
-    (changed,) = [bar for bar in after.bars if bar not in before.bars]
-    assert tuple(changed.at) == frame
-    assert "framed bar" in question.describe("en")
-    assert "umrahmten Balken" in question.describe("de") or "umrahmte Balken" in question.describe("de")
-    strip = Strip.within(displays, (1200, 400), 24)
-    assert strip is not None
-    drawn = np.asarray(strip.draw(displays[-1:], "en"))[8:-60, 8 : strip.side - 8]
-    assert (drawn == np.asarray(ACCENT)).all(axis=2).any()
-    same = [levels for levels in range(40) if not _frames_of("cd", levels)]
-    assert 0 < len(same) < 40, "nothing is framed where nothing changed"
-
-
-def _frames_of(name: str, seed: int) -> tuple[Any, ...]:
-    paradigm = load_paradigm(name)
-    ((step, names),) = asking_steps(paradigm, {"feature": "gap", "set_size": 4, "retention_steps": 6}, seed)
-    assert step.ask is not None
-    return step.ask.reason(names).frames
 
 
 @pytest.mark.parametrize("name", ["vsr", "lsr", "cs", "smu"])

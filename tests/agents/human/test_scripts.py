@@ -200,36 +200,6 @@ def test_a_paradigm_that_people_cannot_read_is_told_by_check_and_before_a_sessio
     begin(tmp_path / "data", paradigm, AtTheWindow(right), plan, Request(language="hy"))
 
 
-@pytest.mark.slow
-def test_check_says_what_a_language_lacks(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "own.yaml").write_text(
-        "extends: cd\nparadigm: own\ntitle: {en: Own}\ninstructions: {fr: Regardez bien.}\n", encoding="utf-8"
-    )
-    status, out, _ = run("check", "own.yaml")
-    assert status == 0
-    assert "  language 'fr': there is no title\n" in out
-    assert max(map(len, out.splitlines())) <= 80
-    out = " ".join(out.split())
-    assert (
-        "language 'fr': the timeline has texts or answers without a translation: same, different (translations)" in out
-    )
-    assert "language 'fr': the window and legends are available in de, en; their own texts are then in English" in out
-    assert "'de'" in out, "its title"
-    (tmp_path / "s.yaml").write_text(
-        "study: s\ntitle: S\nlanguages: [fr, en]\nparadigms: [own.yaml]\n", encoding="utf-8"
-    )
-    status, out, _ = run("check", "s.yaml")
-    assert status == 0
-    assert out.splitlines()[0] == "s is fine (1 paradigm, 1 session)"
-    assert max(map(len, out.splitlines())) <= 80
-    out = " ".join(out.split())
-    assert "language own, 'fr': there is no title" in out
-    assert out.count("the window and legends are available in de, en") == 1
-    assert "'de'" not in out, "no language of the study"
-    (tmp_path / "t.yaml").write_text("study: t\ntitle: T\nlanguages: [fr]\nparadigms: [cd]\n", encoding="utf-8")
-    assert "cd has no instructions in 'fr'; there are en, de" in complaint(*run("check", "t.yaml"))
-
-
 def test_what_another_language_needs_is_told(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("check", "--language", "de")[:2] == (
         0,

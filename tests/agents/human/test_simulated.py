@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -97,47 +95,6 @@ def test_settings_are_the_same_in_every_run_and_known_before_the_window_opens() 
 def test_a_speed_of_nothing_is_refused() -> None:
     with pytest.raises(SpanLabError, match="speed"):
         SimulatedParticipant("ideal", speed=0)
-
-
-SCREEN = """
-import sys, time
-from spanlab.agents.human import virtual_screen
-with virtual_screen(320, 240) as display:
-    print(display, flush=True)
-    time.sleep(float(sys.argv[1]))
-print("over", flush=True)
-time.sleep(float(sys.argv[1]))
-"""
-
-
-def _alive(display: str) -> bool:
-    return Path(f"/tmp/.X11-unix/X{display[1:]}").exists()
-
-
-def _gone(display: str) -> bool:
-    for _ in range(100):
-        if not _alive(display):
-            return True
-        time.sleep(0.05)
-    return False
-
-
-@linux
-def test_the_virtual_screen_stops_with_its_block_and_with_a_killed_process() -> None:
-    process = subprocess.Popen([sys.executable, "-c", SCREEN, "0.2"], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    display = process.stdout.readline().strip()
-    assert _alive(display)
-    assert process.stdout.readline().strip() == "over"
-    assert _gone(display)
-    assert process.wait(HANGS_S) == 0
-    process = subprocess.Popen([sys.executable, "-c", SCREEN, "60"], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    display = process.stdout.readline().strip()
-    assert _alive(display)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait(HANGS_S)
-    assert _gone(display)
 
 
 def _says(*codes: str, **environment: str) -> list[str]:

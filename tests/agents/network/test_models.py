@@ -470,36 +470,6 @@ def test_the_documented_architecture_works(documented: str) -> None:
         build(model_settings(encoder="worm", architecture=documented, options={"leek": 0.5}), TASKS, 0)
 
 
-def test_what_was_seen_some_steps_ago_is_compared_with_what_is_seen_now_before_anything_is_learned() -> None:
-    """Twenty pictures in random order: the products of a place in the delay line are largest where
-    the picture of that many steps ago comes again."""
-    drawn = np.random.default_rng(6)
-    pictures = np.full((20, 32, 32, 3), 215, np.uint8)
-    pictures[:, 8:24, 8:24] = drawn.choice([0, 120, 215], (20, 16, 16, 1))
-    order = drawn.integers(0, 6, (30, 24)) + 6 * (np.arange(30) % 3)[:, None]
-    sizes = {
-        "hidden": 40,
-        "components": 60,
-        "summary": 32,
-        "filters": 8,
-        "code": 8,
-        "embedding": 4,
-        "delay_line": {"slots": 4, "width": 8},
-        "products": 32,
-    }
-    network = build(model_settings(**sizes, match=False, compared=True), {"one": Task(4, "one")}, seed=1).eval()
-    network.begin([torch.from_numpy(pictures)], {"one": ([0.5] * 4, False)})
-    weight: Any = network.heads["one"].weight
-    with torch.no_grad():
-        weight.zero_()
-        for slot in range(4):
-            weight[slot, 40 + slot * 8 : 40 + slot * 8 + 8] = 1.0
-        outputs = network(network.see(torch.from_numpy(pictures)).at(torch.from_numpy(order)), "one").logits.numpy()
-    for slot in (1, 2, 3):
-        similar, again = outputs[:, slot:, slot], order[:, slot:] == order[:, :-slot]
-        assert np.mean(similar[again][:, None] > similar[~again][None, :]) > 0.9, slot
-
-
 def test_comparisons_need_a_delay_line_and_a_product_for_each_of_its_units() -> None:
     for wrong in ({"start": "plain", "products": 400}, {"products": 319}):
         with pytest.raises(

@@ -18,7 +18,6 @@ from torch import nn
 
 import spanlab
 from spanlab.agents.network.checkpoints_io.state_dicts import fill, plain_names
-from spanlab.agents.network.hidden_states import read_states
 from spanlab.agents.network.modules import Frames, ModuleAgent, Shown, module_agent, torch_agent
 from spanlab.agents.registry import make_agent
 from spanlab.core.errors import SpanLabError
@@ -299,58 +298,6 @@ def test_whatever_a_module_holds_its_hash_is_of_that(make: Any) -> None:
     one, other = (module_agent(make(), views()).settings()["sha256"] for _ in range(2))
     assert one == other
     assert len(one) == 64
-
-
-class Whole(Net):
-    """A network that returns its hidden states beside its logits."""
-
-    def forward(self, frames: torch.Tensor) -> Any:
-        hidden = self.keep(self.see(frames))[0]
-        return self.say(hidden), hidden
-
-
-class Steps(nn.Module):
-    """A cell that is called step by step."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        torch.manual_seed(0)
-        self.cell, self.say = nn.GRUCell(3072, 5), nn.Linear(5, 9)
-
-    def forward(self, frames: torch.Tensor) -> torch.Tensor:
-        held, found = frames.new_zeros(len(frames), 5), []
-        for frame in frames.flatten(2).unbind(1):
-            held = self.cell(frame, held)
-            found.append(self.say(held))
-        return torch.stack(found, 1)
-
-
-@pytest.mark.parametrize(
-    ("module", "states", "units"),
-    [
-        (Net(), "keep", 16),
-        (Whole(), True, 16),
-        (Steps(), "cell", 5),
-        (torch.compile(Net(), backend="eager"), "see", 16),
-    ],
-)
-def test_hidden_states_of_any_module(module: Any, states: Any, units: int, tmp_path: Path) -> None:
-    result = replayed(module, tmp_path, trials=5, states=states)
-    chunks = list(read_states(result.folder))
-    hidden = np.concatenate([chunk.hidden for chunk in chunks])
-    assert hidden.shape == (5 * 6, units)
-    name = states if isinstance(states, str) else "keep"
-    kept: list[Any] = []
-    plain = getattr(module, "_orig_mod", module)
-    hook = getattr(plain, name).register_forward_hook(lambda part, given, found: kept.append(found))
-    batch = Shown(Frames.model_validate({}))
-    trial = compile_trial(load_paradigm("vsr"), {"list_length": 3}, seed=int(result.responses["seed"].iloc[0]))
-    with torch.no_grad():
-        plain(torch.from_numpy(Frames.model_validate({}).given(batch.of([step.percept for step in trial.steps])[None])))
-    hook.remove()
-    wanted = kept[0][0] if isinstance(kept[0], tuple) else kept[0]
-    wanted = torch.cat(kept) if len(kept) > 1 else wanted[0]
-    np.testing.assert_allclose(hidden[:6], wanted.numpy(), atol=1e-5)
 
 
 def test_a_module_without_hidden_states_says_what_to_name(tmp_path: Path) -> None:

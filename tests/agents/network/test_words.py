@@ -3,7 +3,6 @@ be wrong with their vectors."""
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 from collections.abc import Callable
@@ -16,12 +15,11 @@ from vector_sets import FORMS, some_vectors
 
 torch = pytest.importorskip("torch")
 
-from spanlab.agents.base import TrialContext  # noqa: E402
 from spanlab.agents.network import NetworkAgent, TrainingConfig  # noqa: E402
 from spanlab.agents.network.checkpoints_io.checkpoint import load  # noqa: E402
 from spanlab.agents.network.training.run import train  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402
-from spanlab.paradigms import compile_trial, load_paradigm, random_vectors, read_vectors  # noqa: E402
+from spanlab.paradigms import random_vectors, read_vectors  # noqa: E402
 from spanlab.paradigms.samplers.nouns import nouns  # noqa: E402
 
 TINY: dict[str, Any] = {
@@ -98,31 +96,6 @@ def test_a_checkpoint_stands_alone_and_keeps_the_vectors_as_they_were(trained: P
     assert "reads one vector per step in lsr" in card
     assert f"The vectors: copy.txt (SHA-256 `{checkpoint.vectors.sha256}`)" in card
     assert "32 x 32" not in card
-
-
-@pytest.mark.parametrize("name", ["lsr", "lsr_long"])
-@pytest.mark.slow
-def test_replay_by_steps_and_in_batches_reads_the_same_vectors(trained: Path, tmp_path: Path, name: str) -> None:
-    """lsr_long is the same task, so a network of short lists can be asked for long ones."""
-    agent, paradigm = NetworkAgent(trained), load_paradigm(name)
-    trials = [compile_trial(paradigm, levels, 3) for levels in paradigm.combinations()]
-    contexts = [TrialContext(name, "", "en", "", (), paradigm.network_view(trial.levels)) for trial in trials]
-    together = agent.answer(contexts, [[step.percept for step in trial.steps] for trial in trials])
-    for trial, context, answered in zip(trials, contexts, together, strict=True):
-
-        async def go(context: TrialContext = context, trial: Any = trial) -> list[Any]:
-            episode = agent.start(context)
-            return [await episode.step(step.percept) for step in trial.steps]
-
-        alone = asyncio.run(go())
-        words = {step.truth.answer for step in trial.steps} - {None}
-        for step, one, many in zip(trial.steps, alone, answered, strict=True):
-            assert (one is None) == (many is None) == (step.percept.ask is None)
-            if one is not None and many is not None:
-                assert one.value == many.value
-                assert one.value in words
-                for (first, value), (second, other) in zip(one.raw["highest"], many.raw["highest"], strict=True):
-                    assert abs(value - other) < 0.002 or first == second
 
 
 @pytest.mark.slow

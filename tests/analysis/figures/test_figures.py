@@ -40,31 +40,6 @@ def words(svg: Path) -> list[str]:
     return [node.text or "" for node in ElementTree.parse(svg).getroot().iter(f"{SVG}text")]
 
 
-@pytest.mark.slow
-def test_serial_positions_are_drawn_with_panels_people_and_chance(table: pd.DataFrame, tmp_path: Path) -> None:
-    curve = POSITION.table(table, "vsr")
-    agents = looks_of(curve)
-    spec = effect_chart(POSITION, curve, agents, title="A title", subtitle="What is dotted")
-    svg, pdf = save(spec, tmp_path / "figures" / "position", agents)
-    found = words(svg)
-    assert {"3 items", "4 items", "5 items", "serial position", "A title", "What is dotted"} <= set(found)
-    assert {"Participant <A & B>", "network:test", "Avons 1998 (people)"} <= set(found)
-    assert "ideal (simulated)" not in found
-    asked = effect_chart(POSITION, curve, agents, title="A title", yardsticks=True)
-    assert "ideal (simulated)" in draw(asked, agents)
-    assert pdf.read_bytes().startswith(b"%PDF")
-    rows = spec["data"]["values"]
-    levels = [row["mean"] for row in rows if row["role"] == "chance"]
-    assert levels
-    np.testing.assert_allclose(levels, 1 / 9)
-    person = [row for row in rows if row.get("agent") == "Participant <A & B>" and row["panel"] == "4 items"]
-    expected = curve[(curve["agent"] == "Participant <A & B>") & (curve["list_length"] == 4)]
-    assert [row["mean"] for row in person] == pytest.approx(expected["mean"].tolist())
-    assert [row["low"] for row in person] == pytest.approx(expected["low"].tolist())
-    people = [row for row in rows if row.get("agent") == "Avons 1998 (people)" and row["role"] == "curve"]
-    assert all(row["low"] is None and row["hollow"] and row["n"] == "not published" for row in people)
-
-
 def test_set_sizes_are_drawn(table: pd.DataFrame, tmp_path: Path) -> None:
     curve = SIZE.table(table, "vsr")
     agents = looks_of(curve)

@@ -15,12 +15,11 @@ from scipy.special import ndtr
 
 from spanlab.analysis.data.loading import load
 from spanlab.analysis.data.scoring import score_table
-from spanlab.analysis.effects.confidence import rated_questions, roc_over_people, roc_table
+from spanlab.analysis.effects.confidence import rated_questions, roc_table
 from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.figure_catalogue import FIGURES, figure_named
 from spanlab.analysis.figures.figure import Wish
 from spanlab.analysis.stats.rated_detection import (
-    ENOUGH,
     RatingCounts,
     area_under_curve,
     fit_unequal_variance,
@@ -121,35 +120,6 @@ def test_a_rating_that_is_the_answer_gives_the_same_curve_as_an_answer_with_a_ra
     odd = score_table(halves.assign(scale_to=7))
     assert not len(odd.items)
     assert any("20 ratings on a scale with a middle left out" in note for note in odd.notes)
-
-
-@pytest.mark.slow
-def test_the_table_of_people_and_what_is_not_fitted() -> None:
-    scored = score_table(planted_ratings({"p1": (1.5, 0.8), "p2": (1.0, 1.0), "p3": (2.0, 0.7)}, trials=ENOUGH))
-    table = roc_table(rated_questions(scored, "sure"))
-    assert list(table["participant"]) == ["p1", "p2", "p3"]
-    assert table["d_a"].notna().all()
-    assert (table["auc_low"] < table["auc"]).all()
-    assert (table["type2_auc"] > 0.5).all()
-    together = roc_over_people(table).iloc[0]
-    assert together["auc"] == pytest.approx(table["auc"].mean())
-    assert together["participant"] == "mean of 3 people"
-    few = roc_table(rated_questions(score_table(planted_ratings({"p1": (1.5, 0.8)}, trials=ENOUGH - 1)), "sure")).iloc[
-        0
-    ]
-    assert math.isnan(few["d_a"])
-    assert (
-        few["note"] == f"only {ENOUGH - 1} rated answers of one kind: the model is fitted from {ENOUGH} of each kind on"
-    )
-    sure = planted_ratings({"p1": (1.5, 0.8)})
-    sure.loc[sure["phase"] == "confidence", "answer"] = 3
-    row = roc_table(rated_questions(score_table(sure), "sure")).iloc[0]
-    assert row["note"] == "only 2 different answers with their ratings: the model needs 4"
-    assert row["type2_auc"] == 0.5, "whoever is always sure tells nothing by it"
-    old = planted_ratings({"p1": (1.5, 0.8)})
-    trials = old.loc[old["correct_answer"] == "new", "trial"].iloc[1:]
-    (only,) = roc_table(rated_questions(score_table(old[~old["trial"].isin(trials)]), "sure"))["note"]
-    assert only.startswith("only 1 rated answer of one kind")
 
 
 def test_the_figures_of_people_and_a_model(tmp_path: Path) -> None:

@@ -61,35 +61,6 @@ def test_the_tests_are_those_of_welch() -> None:
 
 
 @pytest.mark.slow
-def test_each_person_counts_once_with_the_mean_over_conditions() -> None:
-    table = planted_groups(TWO, np.random.RandomState(1), sizes=(2, 4, 6))
-    more = pd.concat(
-        [table, table[(table["participant"] == "control0") & (table["set_size"] == 2)].assign(block=2)],
-        ignore_index=True,
-    )
-    for rows in (table, more):
-        means = rows.groupby(["group", "participant", "set_size"])["correct"].mean().unstack()
-        wanted: Any = ttest_ind(means.mean(axis=1)["control"], means.mean(axis=1)["training"], equal_var=False)
-        found = comparisons(rows)
-        whole = found.loc["mean over set size, control minus training"]
-        assert (whole["n_first"], whole["n_second"]) == (10, 12)
-        assert whole["p"] == pytest.approx(wanted.pvalue)
-        slopes = (means[6] - means[2]) / 4
-        assert found.loc["slope along set size, control minus training", "value"] == pytest.approx(
-            slopes["control"].mean() - slopes["training"].mean()
-        )
-        conditions = found[found.index.str.startswith("set size")]
-        assert len(conditions) == 3
-        assert (conditions["p_holm"] >= conditions["p"]).all()
-        assert conditions["p_holm"].max() <= 1
-    without = table[(table["participant"] != "control0") | (table["set_size"] != 2)]
-    found = comparisons(without)
-    assert found.loc["mean over set size, control minus training", "n_first"] == 9
-    assert "1 person without all conditions left out" in found.loc["mean over set size, control minus training", "note"]
-    assert found.loc["set size 4, control minus training", "n_first"] == 10
-
-
-@pytest.mark.slow
 def test_several_groups_one_condition_and_other_measures() -> None:
     table = planted_groups({"a": (12, 1.5), "b": (10, 0.7), "1": (8, 0.9)}, np.random.RandomState(1), sizes=(4,))
     found = comparisons(table)

@@ -3,24 +3,20 @@ neither has priors."""
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from observed import Trial, along, table, together
-from scipy.special import ndtr
+from observed import along, table, together
 
 from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.stats.laplace import Laplace, fit
 from spanlab.analysis.stats.mixed_model import sort_cells
-from spanlab.analysis.stats.r_export import write_r, write_r_of_sensitivity
-from spanlab.analysis.stats.sensitivity_model import SensitivityModel, sensitivity_model
+from spanlab.analysis.stats.r_export import write_r
 from spanlab.core.errors import SpanLabError
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -109,53 +105,3 @@ def test_lme4_has_the_same_estimates(tmp_path: Path) -> None:
         other = theirs.loc[f"{cell['agent']} | {cell['condition']}"]
         assert abs(found.fixed[at] - other["estimate"]) < 0.02 * other["se"]
         assert np.sqrt(found.covariance[at, at]) == pytest.approx(other["se"], rel=0.03)
-
-
-def detecting(words: tuple[str, str] = ("different", "same"), machines: bool = True) -> pd.DataFrame:
-    """Eight people who differ in d' and in their criterion, and a network, on the same trials."""
-    random, parts = np.random.RandomState(3), []
-
-    def of(shift: float, criterion: float) -> Trial:
-        def trial(own: np.random.RandomState) -> list[tuple[dict[str, Any], float, None]]:
-            size, signal = int(own.choice([2, 6])), bool(own.rand() < 0.5)
-            said = float(ndtr((0.5 if signal else -0.5) * ({2: 2.2, 6: 1.2}[size] + shift) - criterion))
-            return [
-                (
-                    {"set_size": size, "correct_answer": json.dumps(words[not signal])},
-                    said if signal else 1 - said,
-                    None,
-                )
-            ]
-
-        return trial
-
-    for at in range(8):
-        person = of(float(random.normal(0, 0.4)), float(random.normal(0.2, 0.4)))
-        parts.append(
-            table(person, 80, agent="participant", kind="participant", participant=f"P{at}", paradigm="cd", seed=at)
-        )
-    return together(*parts, *([table(of(0.0, 0.0), 160, paradigm="cd", seed=50)] if machines else []))
-
-
-def test_sensitivity_has_a_script_of_its_own(tmp_path: Path) -> None:
-    model = sensitivity_model(score_table(detecting()), "cd", "set_size")
-    data, script = write_r_of_sensitivity(model, tmp_path)
-    assert (data.name, script.name) == ("cd_sensitivity.csv", "cd_sensitivity.R")
-    written, text = pd.read_csv(data), script.read_text()
-    assert model.cells is not None
-    assert len(written) == len(model.cells.items)
-    assert set(written["half"]) == {-0.5, 0.5}
-    rates = written.groupby(["cell", "half"])["said"].mean()
-    assert (rates.xs(0.5, level="half") > rates.xs(-0.5, level="half") + 0.2).all()  # hits and false alarms
-    assert model.formula in text
-    assert "glmer(said ~ 0 + cell + cell:half" in text
-    assert 'binomial("probit")' in text
-    assert "(0 + has_participant_x_signal | participant_x_signal)" in text
-    assert "nAGQ" not in text  # quadrature is for one random effect alone
-    forced = sensitivity_model(score_table(detecting(("left", "right"), machines=False)), "cd", "set_size")
-    assert "ifelse(halves, 1 / sqrt(2), -1)" in write_r_of_sensitivity(forced, tmp_path / "sides")[1].read_text()
-    assert (
-        write_r_of_sensitivity(SensitivityModel(None, ("", ""), False, None, "no such questions"), tmp_path / "none")
-        == []
-    )
-    assert not (tmp_path / "none").exists()

@@ -3,57 +3,13 @@ and what does not exist is refused."""
 
 from __future__ import annotations
 
-import itertools
-from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 from nback_sets import MARKS
 from pydantic import ValidationError
-from sampling import fits, loaded, sampler
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("lures", [None, 1, 2])
-@pytest.mark.parametrize(
-    ("relation", "alphabet", "n", "length"),
-    [
-        ("identical", {"symbols": ["p", "q", "r", "s"]}, 2, 5),
-        ("identical", {"symbols": ["p", "q", "r"]}, 1, 6),
-        ("row_or_column_not_identical", {"grid": 2}, 1, 6),
-    ],
-)
-def test_all_blocks_are_equally_likely(
-    relation: str, alphabet: dict[str, Any], n: int, length: int, lures: int | None
-) -> None:
-    """Against a list of all sequences there are, for short blocks: given the match positions, every
-    sequence comes as often as any other."""
-    one = sampler("nback_block", relation=relation, n=n, length=length, matches=1, lures=lures, **alphabet)
-    symbols = alphabet.get("symbols") or list(range(4))
-
-    def match(a: Any, b: Any) -> bool:
-        return a == b if relation == "identical" else (a // 2 == b // 2 or a % 2 == b % 2) and a != b
-
-    def lured(block: Sequence[Any], i: int) -> bool:
-        return any(1 <= lag <= i and match(block[i], block[i - lag]) for lag in (n - 1, n + 1))
-
-    possible: dict[int, list[tuple[Any, ...]]] = {}
-    for block in itertools.product(symbols, repeat=length):
-        matching = [i for i in range(n, length) if match(block[i], block[i - n])]
-        places = [i for i in range(length) if i not in matching and lured(block, i)]
-        if len(matching) == 1 and (lures is None or (len(places) == lures and all(i >= n for i in places))):
-            possible.setdefault(matching[0], []).append(block)
-    random = np.random.RandomState(1)
-    if not possible:
-        with pytest.raises(ValueError, match=f"no block of {length} items with 1 matches and {lures} lures"):
-            one.draw(random)
-        return
-    drawn = Counter(tuple(item["symbol"] for item in one.draw(random)) for _ in range(1500))
-    every = [(block, 1 / len(possible) / len(same)) for same in possible.values() for block in same]
-    assert set(drawn) <= {block for block, _ in every}
-    assert fits([drawn[block] for block, _ in every], [share for _, share in every])
+from sampling import loaded, sampler
 
 
 @pytest.mark.parametrize(

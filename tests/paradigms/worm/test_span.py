@@ -301,43 +301,6 @@ def test_designs_are_those_of_the_papers_and_short_enough_for_people(name: str) 
 # task switching -----------------------------------------------------------------------------------
 
 
-def cue_counts(length: int = 20, switch: float = 0.2) -> dict[int, float]:
-    """The probabilities of 1, 2, 3 ... cues in a sequence: before every probe but the first there
-    may be one, when two places are left."""
-    states = {(2, 1): 1.0}
-    ended: dict[int, float] = {}
-    while states:
-        coming: dict[tuple[int, int], float] = {}
-        for (long, cues), share in states.items():
-            if long == length:
-                ended[cues] = ended.get(cues, 0) + share
-                continue
-            cue = switch if long < length - 1 else 0.0
-            for state, part in (((long + 2, cues + 1), cue), ((long + 1, cues), 1 - cue)):
-                if part:
-                    coming[state] = coming.get(state, 0) + share * part
-        states = coming
-    return ended
-
-
-@pytest.mark.slow
-def test_switches_come_as_often_as_they_should() -> None:
-    shares = cue_counts()
-    assert sum(cues * share for cues, share in shares.items()) == pytest.approx(3.86, abs=0.01)
-    drawn = many("sts", "sequence", "corrected", switch_probability=0.2)
-    cues = Counter(min(sum(entry["cue"] for entry in sequence), 8) for sequence in drawn)
-    wanted = {cues: share for cues, share in shares.items() if cues < 8} | {
-        8: sum(share for cues, share in shares.items() if cues >= 8)
-    }
-    assert fits([cues[n] for n in wanted], wanted.values())
-    assert fits(Counter(sequence[0]["task"] for sequence in drawn).values())
-    for place in (1, 19):
-        markers = Counter(sequence[place]["marker"] for sequence in drawn if not sequence[place]["cue"])
-        assert sorted(markers) == [0, 1, 2, 3]
-        assert fits(markers.values())
-    assert unrelated((sequence[1]["answer"], sequence[-1]["answer"]) for sequence in drawn) > RARE
-
-
 def test_both_generators_draw_the_same_sequences_and_blocks_without_switches_have_one_cue() -> None:
     for levels in loaded("sts").combinations():
         for seed in range(10):

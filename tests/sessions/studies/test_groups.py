@@ -3,7 +3,6 @@ record."""
 
 from __future__ import annotations
 
-import multiprocessing
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from spanlab.core.errors import ParadigmError, SpanLabError
 from spanlab.sessions import read_responses, read_session
 from spanlab.sessions.record.reader import find_sessions
 from spanlab.sessions.studies.battery import Battery
-from spanlab.sessions.studies.participants import Assigner, Person, people, register, withdraw
+from spanlab.sessions.studies.participants import Assigner, Person, people
 from spanlab.sessions.studies.schema import Group
 from spanlab.sessions.studies.study import Study
 from spanlab.sessions.studies.visit import VisitRequest, assigner, check_request, foresee, sit_down
@@ -141,33 +140,6 @@ def test_orders_and_keys_are_balanced_within_each_group(study: Study) -> None:
         orders[person.group].append(tuple(one.name for one in of_group.order_for(person.turn, 1)))
     for group, second in (("training", "cells"), ("control", "more_cells")):
         assert Counter(orders[group]) == {("vsr", second): 12, (second, "vsr"): 12}
-
-
-def _registers(folder: Path, groups: list[Group], who: str, together: Any) -> None:
-    together.wait()
-    for n in range(10):
-        register(folder, f"{who}-{n}", "person", assign=Assigner(groups, "s", 1))
-
-
-@pytest.mark.slow
-def test_assistants_who_begin_at_the_same_moment_do_not_take_the_same_place(tmp_path: Path) -> None:
-    groups = [Group(name="a", people=20), Group(name="b", people=20)]
-    fork = multiprocessing.get_context("fork")
-    together = fork.Barrier(4)
-    processes = [fork.Process(target=_registers, args=(tmp_path, groups, f"p{n}", together)) for n in range(4)]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join(120)
-    everybody = people(tmp_path)
-    assert sorted((person.group, person.place) for person in everybody) == [
-        (group, place) for group in "ab" for place in range(1, 21)
-    ]
-    with pytest.raises(SpanLabError, match="is full"):
-        register(tmp_path, "late", "person", assign=Assigner(groups, "s", 1))
-    withdraw(tmp_path, everybody[0], 0)
-    last = register(tmp_path, "late", "person", assign=Assigner(groups, "s", 1))
-    assert (last.group, last.place) == (everybody[0].group, everybody[0].place)
 
 
 # -- sessions --------------------------------------------------------------------------------------

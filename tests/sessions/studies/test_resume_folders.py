@@ -3,7 +3,6 @@ that do; the assistant's decisions are on record."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,9 @@ import pytest
 from chat_envelopes import body
 from chat_servers import listening
 from command_line import Run, complaint
-from study_files import STUDY, Guest, sit, study_in, take
+from study_files import STUDY, Guest, sit, study_in
 
 from spanlab.analysis.data.loading import load
-from spanlab.api.studies import unfinished
 from spanlab.core.atomic_files import only_writer
 from spanlab.core.errors import SpanLabError
 from spanlab.sessions import run as run_module
@@ -44,32 +42,6 @@ def interrupted(study: Study, data: Path, who: str = "p01", at: int = 4) -> Path
     with pytest.raises(AwayError):
         Battery(visit, Guest(leaves)).run()
     return visit.folder
-
-
-def lines_of(said: str) -> list[str]:
-    return [line for line in said.splitlines() if line.startswith("spanlab resume ")]
-
-
-@pytest.mark.slow
-def test_every_folder_of_a_study_tells_what_goes_on(
-    study: Study, data: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from spanlab.agents.human import seating
-
-    visit = interrupted(study, data)
-    take(study, data, "p02")
-    interrupted(study, data, "p03")
-    assert unfinished(visit) == unfinished(visit.parent) == [visit.resolve()]
-    told = [shlex.split(line)[2] for line in lines_of(complaint(*run("resume", visit.parent.parent)))]
-    assert [Path(one).parent.name for one in told] == ["p01", "p03"]
-    monkeypatch.setattr(seating, "seat", lambda *_: Guest())
-    status, _, err = run("resume", visit)
-    assert status == 0, err
-    status, _, err = run("resume", visit.parent.parent)
-    assert status == 0, err
-    assert unfinished(visit.parent.parent) == []
-    status, out, _ = run("resume", visit)
-    assert (status, out) == (0, f"nothing to do: every session of the study in {visit} is over\n")
 
 
 def test_a_session_goes_on_at_the_window_that_it_began_at(

@@ -3,7 +3,6 @@ told question and reply alone, paid for in the account."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,11 +15,8 @@ from chat_servers import Request as Heard
 from command_line import Run, complaint
 from reply_corpus import judged as judged_replies
 
-from spanlab.agents.chat import ChatSettings, RequestLimits
-from spanlab.agents.chat.cost.account import Account
+from spanlab.agents.chat import ChatSettings
 from spanlab.agents.chat.cost.estimate import JUDGED_SHARE, by_pieces
-from spanlab.agents.chat.messages import Reply
-from spanlab.agents.chat.transport.departure import Departure, RateLimiter
 from spanlab.core.errors import SpanLabError
 from spanlab.sessions import read_responses, read_session
 from spanlab.sessions.record.reader import read_events, read_transcript
@@ -191,34 +187,6 @@ def test_a_limit_holds_for_both_together(run: Run, monkeypatch: pytest.MonkeyPat
         assert 0.1 < account["cost"] + account["judge"]["cost"] <= 0.25 + 0.101
         unpriced = complaint(*run(*_RUN[:-1], "judge=judge-2@lab", "--max-cost", "1"))
     assert "--max-cost needs the price of the judge judge-2@lab" in unpriced
-
-
-def test_who_waits_for_what_a_judge_holds_is_let_in_when_it_is_free() -> None:
-    request_limits = RequestLimits(max_tokens_in_all=1000, concurrency=4)
-    own, judge = Account(request_limits), Account(request_limits)
-    own.share(judge)
-    limiter = RateLimiter(4)
-    own.freed = limiter.look
-
-    async def work() -> str:
-        held = Departure(judge, 2000)
-        assert held.reserve(alone=True)
-        mine = Departure(own, 3000)  # both do not fit
-        waiting = asyncio.ensure_future(_pass(limiter, mine))
-        await asyncio.sleep(0)
-        assert not waiting.done(), "what the judge has under way may cost all that is left"
-        held.leaves()
-        held.ends(Reply(content="", latency_ms=0, prompt_tokens=500, completion_tokens=1))
-        held.release()
-        await waiting
-        return mine.refusal
-
-    assert "--max-tokens 1000 is reached" in asyncio.run(work()), "it is told when it is known"
-
-
-async def _pass(limiter: RateLimiter, held: Departure) -> None:
-    async with limiter.request(0, budget=held):
-        pass
 
 
 @pytest.mark.parametrize(

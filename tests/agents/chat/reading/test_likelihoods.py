@@ -24,8 +24,7 @@ from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.responses.choice import Choice
 from spanlab.sessions import Request as Wanted
 from spanlab.sessions import Runner, Session, begin, read_responses
-from spanlab.sessions.costs import SessionOutlook
-from spanlab.sessions.record.reader import is_reply, read_events, read_transcript
+from spanlab.sessions.record.reader import read_events
 from spanlab.sessions.transcripts.transcript import Transcript
 
 VSR = load_paradigm("vsr")
@@ -90,29 +89,6 @@ def test_a_completion_endpoint_that_repeats_what_it_was_sent(tmp_path: Path) -> 
         assert one["logprobs"] == pytest.approx(
             {digit: math.log(probability(before, " ", digit, "\n")) for digit in DIGITS}
         )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("conversation", ["trial", "session"])
-def test_what_is_kept_is_not_asked_again_and_is_foreseen(tmp_path: Path, conversation: str) -> None:
-    settings = ChatSettings.read({"likelihoods": "prompt", "conversation": conversation})
-    dies = iter([False] * 30 + [True] + [False] * 100)
-
-    def sometimes(request: Request) -> Answer:
-        return (401, "application/json", b"{}") if next(dies) else like_vllm(request)
-
-    with listening(sometimes) as tap:
-        agent = ChatAgent("m", settings, Endpoint(tap.base_url, key_variable=None), RequestLimits(concurrency=1))
-        foreseen = agent.estimate(SessionOutlook(agent, VSR, PLAN, Wanted(seed=4))).numbers
-        assert foreseen["requests"] == 44
-        session = begin(tmp_path, VSR, agent, PLAN, Wanted(seed=4))
-        with pytest.raises(SpanLabError, match="refused the key"):
-            Runner(session, agent).run()
-        again = ChatAgent("m", settings, Endpoint(tap.base_url, key_variable=None), RequestLimits(concurrency=1))
-        Runner(session, again).run()
-    assert len(tap.requests) == 44 + 1
-    assert len(recorded(session)) == 4
-    assert len([line for line in read_transcript(session.folder) if is_reply(line)]) == 44
 
 
 def likeliest(request: Request) -> Answer:

@@ -118,30 +118,6 @@ def test_retry_after_is_honoured() -> None:
     assert reply.waited_ms >= 1500
 
 
-@pytest.mark.slow
-def test_a_huge_reply_and_slow_drips_do_not_keep_others_waiting() -> None:
-    with stub(fixed={"huge": "big", "slow": "drip"}, delay_ms=5) as server:
-        huge, slow, quick = (
-            _client(server, model, timeout_s=HANGS_S, max_retries=0) for model in ("huge", "slow", "any")
-        )
-
-        async def work() -> list[int]:
-            waiting = asyncio.ensure_future(slow.ask(_request("slow")))
-            large = [asyncio.ensure_future(huge.ask(_request(f"huge {number}"))) for number in range(3)]
-            await asyncio.sleep(0.05)
-            for number in range(20):
-                await quick.ask(_request(f"quick {number}"))
-            sizes = [len((await one).content) for one in large]
-            assert not waiting.done(), "twenty quick questions while another dripped"
-            waiting.cancel()
-            await asyncio.gather(waiting, return_exceptions=True)
-            for client in (huge, slow, quick):
-                await client.aclose()
-            return sizes
-
-        assert asyncio.run(work()) == [7_000_001] * 3
-
-
 def test_a_lasting_fault_lets_those_under_way_finish_and_no_other_begin() -> None:
     with stub(fixed={}, delay_ms=400) as server:
         client = _client(server, concurrency=3)

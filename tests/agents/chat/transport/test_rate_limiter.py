@@ -244,28 +244,6 @@ def test_a_request_that_gives_up_when_another_comes_back_takes_no_place() -> Non
     assert virtually(work) == (0, [asyncio.CancelledError] * 3)
 
 
-def test_there_are_as_many_trials_as_the_limit_lets_be_under_way() -> None:
-    async def work() -> list[int]:
-        limiter, open_then = RateLimiter(32), []
-
-        async def trial(number: int) -> None:
-            async with limiter.place():
-                open_then.append(limiter.open_trials)
-                for _ in range(5):
-                    async with limiter.request(number) as one:
-                        await asyncio.sleep(1)
-                        one.answered = True
-                assert limiter.open_trials <= limiter.limit
-
-        await asyncio.gather(*(trial(number) for number in range(200)))
-        assert limiter.open_trials == 0
-        return open_then
-
-    opened = virtually(work)
-    assert opened[:32] == list(range(1, 33))
-    assert max(opened) == 32
-
-
 def test_a_gate_that_stops_lets_nothing_in_and_those_inside_out() -> None:
     async def work() -> tuple[list[str], float]:
         limiter, ends = RateLimiter(2), []
