@@ -63,7 +63,8 @@ class Recorded(Agent):
         answers = self._answers.get(seen)
         if not answers:
             raise SpanLabError(
-                f"{self.name} has no answer to this trial; replay the trials of that session with --like"
+                f"{self.name} has no answer to this trial; replay the trials of that session with {{like}}",
+                names=["like"],
             )
         # A trial may have been given more than once: its answers come in the order of recording,
         # the last one for good.

@@ -48,7 +48,8 @@ def check(
         return _check_language(language, paths(files))
     if not files:
         raise SpanLabError(
-            "which files? Name files of paradigms or studies, or give --language xx to see what a language lacks"
+            "which files? Name files of paradigms or studies, or give {language} xx to see what a language lacks",
+            names=["language"],
         )
     from ..sessions.studies.study import is_study
     from .studies import check_study

@@ -69,8 +69,9 @@ def demo(
     began = time.monotonic()
     if me and browser:
         raise SpanLabError(
-            "makes you the participant at the window, --browser a simulated one at a page: choose one of them",
+            "makes you the participant at the window, {browser} a simulated one at a page: choose one of them",
             option="me",
+            names=["browser"],
         )
     if me:
         need("lab", "psychopy", "a window for participants")

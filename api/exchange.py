@@ -85,7 +85,8 @@ def _exchanged(
     chosen, problems = validated(side.options, dict(options))
     if chosen is None:
         raise SpanLabError(
-            "\n".join(f"--{'.'.join(map(str, path)).replace('_', '-')}: {message}" for path, message in problems)
+            "\n".join(f"{{{'.'.join(map(str, path))}}}: {message}" for path, message in problems),
+            names=[".".join(map(str, path)) for path, _ in problems],
         )
     report = Report(found.lines.append, found.cautions.append)
     if imports:

@@ -355,7 +355,7 @@ def replay(
         leave_out({**of_set, **options, "set_file": None, "say": None}, "the set file already says this")
         return cast("SessionResult", run_set(Path(set_file), Path(data), status))
     if status:
-        raise SpanLabError("is for set files: give --set-file FILE", option="status")
+        raise SpanLabError("is for set files: give {set_file} FILE", option="status", names=["set_file"])
     from ..agents.registry import options_of
     from ..sessions.plan import choose_trials
     from ..sessions.run import make_machine, prepare, replay_sessions, spread_sessions
@@ -447,8 +447,7 @@ def care_given(options: Mapping[str, Any], before: Mapping[str, Any] | None = No
         return dict(before or {})
     from ..agents.chat.transport.request_limits import RequestLimits
 
-    names = {field: "--" + name.replace("_", "-") for name, field in _LIMITS.items() if name in options}
-    RequestLimits.read(values, {**dict.fromkeys(["", *RequestLimits.model_fields], "--care"), **names})
+    RequestLimits.read(values, {field: name for name, field in _LIMITS.items() if name in options})
     return {**(before or {}), **values}
 
 

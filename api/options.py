@@ -546,8 +546,9 @@ def window_options(options: Mapping[str, Any]) -> dict[str, Any]:
         return {"width_cm": None, **window, **sizes}
     if sizes:
         raise SpanLabError(
-            f"{display} has the width and distance of the screen: leave out --screen-width and --distance, or"
-            " measure again: spanlab display"
+            f"{display} has the width and distance of the screen: leave out {in_words([*sizes])}, or measure again:"
+            " spanlab display",
+            names=[*sizes],
         )
     return with_display(window, Path(display))
 
@@ -567,7 +568,8 @@ def with_display(window: Mapping[str, Any], file: Path) -> dict[str, Any]:
     if screen is not None and screen != display.screen.number:
         raise SpanLabError(
             f"{file} was measured on screen {display.screen.number}, and the window is to open on screen {screen}:"
-            f" leave out --screen, or measure that screen: spanlab display --screen {screen} -o FILE"
+            f" leave out {{screen}}, or measure that screen: spanlab display --screen {screen} -o FILE",
+            names=["screen"],
         )
     return {**window, "display": display}
 

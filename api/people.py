@@ -339,7 +339,7 @@ def resume(
     over = complete(folder)
     failed = over and has_failed(folder)
     if over and not (failed and retry_failed):
-        of_others = f"trials of {folder} failed, and all others are finished; --retry-failed tries them again"
+        of_others = f"trials of {folder} failed, and all others are finished; retry-failed tries them again"
         _tell_rest(folder)
         said = f"nothing to do: {of_others if failed else f'every trial of {place} is finished'}"
         return SessionResult(folder, told=(said,))

@@ -58,16 +58,17 @@ def display(
     path = Path(output or DEFAULT_FILE)
     if path.exists() and not replace:
         raise SpanLabError(
-            f"{path} exists already; give --replace to overwrite it with a new measurement, or name another file"
-            " with -o"
+            f"{path} exists already; give {{replace}} to overwrite it with a new measurement, or name another file"
+            " with {output}",
+            names=["replace", "output"],
         )
     from ..agents.human.display.file import measure_display
     from ..agents.human.display.window import need_window
 
     need_window()
     wide, far = (
-        _asked(width_cm, "--screen-width", "Visible width of the screen in cm"),
-        _asked(distance_cm, "--distance", "Distance from the eyes in cm"),
+        _asked(width_cm, "width_cm", "Visible width of the screen in cm"),
+        _asked(distance_cm, "distance_cm", "Distance from the eyes in cm"),
     )
     messages: list[str] = []
     measured = measure_display(
@@ -88,12 +89,13 @@ def _asked(value: float | None, option: str, question: str) -> float:
     if value is None:
         if not sys.stdin.isatty():
             raise SpanLabError(
-                f"how wide is the screen, and how far away? Measure it, and give {option} CM (there is no terminal to"
-                " ask at)"
+                f"how wide is the screen, and how far away? Measure it, and give {{{option}}} CM (there is no"
+                " terminal to ask at)",
+                names=[option],
             )
         value = float(typer.prompt(question, type=float))
     if not 1 <= value <= 1000:
-        raise SpanLabError(f"{option} is a number of cm from 1 to 1000; found {value:g}")
+        raise SpanLabError(f"is a number of cm from 1 to 1000; found {value:g}", option=option)
     return value
 
 

@@ -234,10 +234,7 @@ def _shown(name: str, model: Mixed, results: dict[str, pd.DataFrame], notes: lis
             for kind, count in many["kind"].value_counts().items() if len(many) else ():
                 yield f"... and {count} of {kind}: -o DIR writes them all"
     if len(results["likeness"]) and "alike" not in results["likeness"]:
-        yield (
-            '\nNo margin was declared (--margin): there is no verdict on equivalence, and "not told apart" is not'
-            ' "alike".'
-        )
+        yield ('\nNo margin was declared: there is no verdict on equivalence, and "not told apart" is not "alike".')
     yield from ("", *notes, "")
 
 

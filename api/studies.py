@@ -210,11 +210,11 @@ def _visit_request(study: Study, data: Path, request: VisitRequest, dialog: bool
             field.name: f" ({field.expected()})" for field in study.fields if not request.fields.get(field.name)
         }
         lines = [
-            f"  --{name}: {why}" if name in _OPTIONS else f"  --field {name}=...: {why}{expected.get(name, '')}"
+            f"  {{{name}}}: {why}" if name in _OPTIONS else f"  {{field}} {name}=...: {why}{expected.get(name, '')}"
             for name, why in wrong.items()
         ]
         how = "" if somebody or _display() else " (there is no display for the dialog: DISPLAY is not set)"
-        raise SpanLabError("\n".join([f"{study.name} cannot begin{how}:", *lines]))
+        raise SpanLabError("\n".join([f"{study.name} cannot begin{how}:", *lines]), names=[*_OPTIONS, "field"])
     return request
 
 
@@ -348,8 +348,9 @@ def decide(folder: Path, skip: str, repeat: str, reason: str) -> None:
     visits = latest_visits(folder.resolve())
     if visits is None or len(visits) != 1:
         raise SpanLabError(
-            f"--skip and --repeat are for one session of a study, such as data/STUDY/P01/session-1, and {folder} is"
-            " none"
+            f"{{skip}} and {{repeat}} are for one session of a study, such as data/STUDY/P01/session-1, and {folder} is"
+            " none",
+            names=["skip", "repeat"],
         )
     if skip:
         visit_files.skip(visits[0], skip, reason)
@@ -626,7 +627,7 @@ def study_withdraw(
         print(*(f"  {path}: {line}" for path in paths), sep="\n", end="\n" * bool(paths))
     if not yes:
         if not sys.stdin.isatty():
-            raise SpanLabError("nothing was removed: give --yes, or answer at a terminal")
+            raise SpanLabError("nothing was removed: give {yes}, or answer at a terminal", names=["yes"])
         typer.confirm(f"Remove all data of {participant}?", abort=True)
     owned.check_idle()
     found.clear()

@@ -13,7 +13,7 @@ from typing_extensions import Unpack
 
 from ..core.errors import SpanLabError
 from ..core.worker_pool import open_pool
-from .options import PathLike, Result, Sharing, public, table_lines, tabled
+from .options import PathLike, Result, Sharing, in_words, public, table_lines, tabled
 
 if TYPE_CHECKING:
     from ..agents.network import TrainingConfig
@@ -132,8 +132,8 @@ def sweep(
     if status:
         if config is None:
             raise SpanLabError("which sweep? spanlab sweep DIR --status")
-        if output is not None or sharing:
-            raise SpanLabError("only reports: leave out --output, --workers and --scheduler", option="status")
+        if names := [name for name, value in {"output": output, **sharing}.items() if value is not None]:
+            raise SpanLabError(f"only reports: leave out {in_words(names)}", option="status", names=names)
         return _standing(Path(config))
     if config is None or output is None:
         raise SpanLabError(

@@ -59,7 +59,8 @@ def transcript(
     if reread:
         return _reread(Path(session), None if output is None else Path(output))
     if output is not None:
-        raise SpanLabError("is for --reread; for a page with the pictures use spanlab view", option="output")
+        told = "is for {reread}; for a page with the pictures use spanlab view"
+        raise SpanLabError(told, option="output", names=["reread"])
     folders = [Path(session)] if (Path(session) / "session.json").exists() else chat_sessions([Path(session)])
     talks = [talk for folder in folders or [Path(session)] for talk in _talks(Transcript(folder), trial)]
     if not talks:

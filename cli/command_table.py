@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from pydantic.fields import FieldInfo
 
-    from ..exchange import Format, Options, Side
+    from ..exchange import Flag, Format, Options, Side
 
 GROUP = "spanlab.commands"
 #: The entry points in which other packages say under which panel of the help page their commands
@@ -254,11 +254,12 @@ _GOES = {
 def _command(format_: Format[Any, Any], side: Side, imports: bool) -> Any:
     """The command of one side of a format."""
     fields = side.options.model_fields
+    spellings = {name: "--set" if name == "levels" else _written(name, field) for name, field in fields.items()}
     call = unwrap(import_data if imports else export)
 
     def run(_quiet: bool = False, **given: Any) -> None:
         sources, output = given.pop("_sources"), given.pop("_output")
-        with spelt({"levels": "--set"}):
+        with spelt(spellings):
             found = call(format_.name, sources, output, **_read(side.options, given))
         show(found, quiet=_quiet)
 
@@ -283,14 +284,25 @@ def _command(format_: Format[Any, Any], side: Side, imports: bool) -> Any:
     return typer.main.get_command(app)
 
 
+def _flag(field: FieldInfo) -> Flag:
+    from ..exchange.format import Flag
+
+    return next((constraint for constraint in field.metadata if isinstance(constraint, Flag)), Flag())
+
+
+def _written(name: str, field: FieldInfo) -> str:
+    """An option as it is typed."""
+    return _flag(field).name or f"--{name.replace('_', '-')}"
+
+
 def _option(name: str, field: FieldInfo) -> Parameter:
     """An option as its field declares it."""
-    from ..exchange.format import Flag, Levels
+    from ..exchange.format import Levels
 
     if field.annotation == Levels:
         return parameter(name, Annotated[list[str] | None, get_args(LevelsOption)[1]], None)
-    flag = next((constraint for constraint in field.metadata if isinstance(constraint, Flag)), Flag())
-    written = flag.name or f"--{name.replace('_', '-')}"
+    flag = _flag(field)
+    written = _written(name, field)
     if field.annotation is bool:
         written += f"/--no-{written.removeprefix('--')}" if field.default else ""
     bounds = {

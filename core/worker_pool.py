@@ -204,7 +204,9 @@ def open_pool(workers: int | None = None, scheduler: str | None = None) -> Gener
         yield SerialPool()
         return
     if scheduler is not None and workers is not None:
-        raise SpanLabError(f"the scheduler {scheduler} has workers of its own: leave out --workers")
+        raise SpanLabError(
+            f"the scheduler {scheduler} has workers of its own: leave out {{workers}}", names=["workers"]
+        )
     try:
         import distributed  # noqa: F401
         from dask import config as dask_config  # pyright: ignore[reportPrivateImportUsage]

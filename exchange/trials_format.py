@@ -35,8 +35,9 @@ def refused(problems: Sequence[Problem]) -> SpanLabError:
     """Return the error that says why nothing was imported."""
     return SpanLabError(
         "\n".join(
-            [*format_problems(problems), "nothing was imported; correct this, or use --skip-malformed to leave it out"]
-        )
+            [*format_problems(problems), "nothing was imported; correct this, or use {skip_malformed} to leave it out"]
+        ),
+        names=["skip_malformed"],
     )
 
 
@@ -222,7 +223,8 @@ class TrialsFormat(Format[R, W]):
         if any(planned.varies for planned in chosen.plan):
             raise SpanLabError(
                 f"the design '{chosen.design}' of {paradigm} chooses levels by the answers: name another one with"
-                " --design"
+                " {design}",
+                names=["design"],
             )
 
         def trials() -> Iterator[GivenTrial]:

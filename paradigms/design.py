@@ -138,8 +138,9 @@ def _adaptive(
     """As many trials as an adaptive session may have, all at the level of the first one."""
     if adaptive.factor in levels:
         raise SpanLabError(
-            f"{paradigm.name}: this design is adaptive and chooses {adaptive.factor} itself: leave out --set"
-            f" {adaptive.factor}"
+            f"{paradigm.name}: this design is adaptive and chooses {adaptive.factor} itself: leave out {{levels}}"
+            f" {adaptive.factor}",
+            names=["levels"],
         )
     others, stairs = _stairs_of(paradigm, combinations, adaptive)
     many = (
@@ -404,7 +405,8 @@ def _stairs_of(
     if several:
         raise SpanLabError(
             f"{name}: an adaptive design moves one factor ({factor}), so {listed(several)} must have one level: give it"
-            " in the design, or by --set"
+            " in the design, or by {levels}",
+            names=["levels"],
         )
     in_use = [combination[factor] for combination in combinations]
     stairs = [level for level in paradigm.factors[factor].levels if same_level(level, in_use) is not None]

@@ -278,7 +278,8 @@ def plan_given(file: TrialsFile, seed: int, trials: int | None = None) -> list[P
     if many > MAX_SESSION_TRIALS:
         raise SpanLabError(
             f"{file.path}: a session of {many} trials; at most {MAX_SESSION_TRIALS} are possible: choose some of them"
-            " with --trials"
+            " with {trials}",
+            names=["trials"],
         )
     chosen = None if trials is None else _chosen(file, seed, trials)
     planned: list[PlannedTrial] = []

@@ -85,13 +85,13 @@ class RequestLimits(BaseModel):
     )
 
     @classmethod
-    def read(cls, values: Mapping[str, Any], names: Mapping[str, str] | None = None) -> RequestLimits:
+    def read(cls, values: Mapping[str, Any], options: Mapping[str, str] | None = None) -> RequestLimits:
         """Read the treatment of a server from plain values.
 
         Parameters
         ----------
-        names : how fields (and all of it, by the empty name) are called in a message, where they
-            are options of the command line
+        options : the parameters of a public function that fields were given by, where ``care`` has
+            the others
 
         Raises
         ------
@@ -100,8 +100,9 @@ class RequestLimits(BaseModel):
         """
         request_limits, wrong = validated(cls, values)
         if wrong or not isinstance(request_limits, cls):
-            named = {"": "care", **{field: f"care > {field}" for field in cls.model_fields}, **(names or {})}
-            raise SpanLabError(
-                "; ".join(f"{named.get(str(path[0]) if path else '', 'care')}: {message}" for path, message in wrong)
-            )
+            called = {field: f"care > {field}" for field in cls.model_fields}
+            if options is not None:
+                called = {field: f"{{{name}}}" for field, name in options.items()}
+            told = "; ".join(f"{called.get(str(*path[:1]), '{care}')}: {message}" for path, message in wrong)
+            raise SpanLabError(told, names=["care", *(options or {}).values()])
         return request_limits

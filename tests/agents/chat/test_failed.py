@@ -126,7 +126,7 @@ def test_trials_that_failed_are_asked_for_again_on_request(
     taken = read_responses(folder)
     assert failed
     said = (
-        "nothing to do: trials of data/vsr-chat-m-s1 failed, and all others are finished; --retry-failed tries them"
+        "nothing to do: trials of data/vsr-chat-m-s1 failed, and all others are finished; retry-failed tries them"
         " again\n"
     )
     assert run("resume", "data/vsr-chat-m-s1")[:2] == (0, said)

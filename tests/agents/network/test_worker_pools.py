@@ -27,7 +27,7 @@ def test_without_workers_this_process_does_it_all() -> None:
 def test_pools_that_cannot_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
     with (
-        pytest.raises(SpanLabError, match="has workers of its own: leave out --workers"),
+        pytest.raises(SpanLabError, match="has workers of its own: leave out workers"),
         open_pool(2, "tcp://127.0.0.1:1"),
     ):
         pass
