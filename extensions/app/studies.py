@@ -6,10 +6,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
+import segno
 import yaml
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -175,7 +175,7 @@ class Studies:
         given = {"address": address} if address else {}
         made = _added("study_links")(self.file(name), n=int(count), data=self.data, **given)
         found = [word for line in made.lines for word in line.split() if word.startswith(("http://", "https://"))]
-        return [{"link": link, "picture": qr_code(link)} for link in found]
+        return [{"link": link, "picture": segno.make(link).svg_data_uri(scale=3, border=2)} for link in found]
 
     def act(self, name: str, asked: Mapping[str, Any]) -> list[str]:
         """Note something about a session, or remove a participant; what the command says."""
@@ -355,16 +355,6 @@ def _option(name: str, asked: Mapping[str, Any]) -> list[str]:
     if value.startswith("-"):
         raise SpanLabError(f"'{value}' cannot be the {name}")
     return [f"--{name}", value] if value else []
-
-
-def qr_code(link: str) -> str:
-    """A link as a picture to be read by a phone, as a ``data:`` address; empty where segno is not
-    installed."""
-    try:
-        segno = import_module("segno")
-    except ImportError:
-        return ""
-    return str(segno.make(link).svg_data_uri(scale=3, border=2))
 
 
 class _Text(yaml.SafeDumper):

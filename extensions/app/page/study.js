@@ -125,7 +125,7 @@ function study(page, address) {
   does("exclusions", "exclusions", () => {});
   does("care", "act", (said) => { $("said-of-people").replaceChildren(...said.said.map((/** @type {string} */ line) => element("li", {}, line))); void look(); });
   does("links", "links", (said) => $("links-made").replaceChildren(...said.links.map((/** @type {{link: string, picture: string}} */ one) =>
-    element("li", {}, ...(one.picture ? [element("img", { src: one.picture, alt: "", width: "120" })] : []), element("a", { href: one.link }, one.link)))));
+    element("li", {}, element("img", { src: one.picture, alt: "", width: "120" }), element("a", { href: one.link }, one.link)))));
 
   const drawJobs = listing($("jobs"), () => void look());
   /** @param {string} id @param {Record<string, unknown>[]} found */

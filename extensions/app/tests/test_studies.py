@@ -107,6 +107,7 @@ def test_links_are_those_of_the_command(studies: Studies) -> None:
     made = studies.links("lab", {"n": "2", "address": "http://lab.example/"})
     assert [one["link"].partition("?")[0] for one in made] == ["http://lab.example/"] * 2
     assert len({one["link"] for one in made if "ticket=" in one["link"]}) == 2
+    assert len({one["picture"] for one in made if one["picture"].startswith("data:image/svg+xml")}) == 2
     with pytest.raises(SpanLabError, match="number of links"):
         studies.links("lab", {"n": "0"})
 
