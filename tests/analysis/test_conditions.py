@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from observed import rows_by, table, together
-from scipy.special import ndtr
 
 import spanlab
 from spanlab import SpanLabError
@@ -83,30 +82,6 @@ def test_times_of_wrong_answers_and_of_machines_are_in_no_mean(tmp_path: Path) -
     drawing = spanlab.figure("conditions", saved(tmp_path, together(wild, machine)), value="rt_ms").drawing
     assert drawing.table["mean"].max() < 1000
     assert set(drawing.table["agent_kind"]) == {"participant"}
-
-
-def test_d_prime_along_a_column_is_that_of_the_planted_observer(tmp_path: Path) -> None:
-    def trial(random: np.random.RandomState) -> list[tuple[dict[str, Any], float, None]]:
-        size, changed = int(random.choice([2, 4])), bool(random.rand() < 0.5)
-        sensitivity, criterion = {2: 2.0, 4: 1.0}[size], 0.3
-        said = ndtr(sensitivity / 2 - criterion) if changed else ndtr(-sensitivity / 2 - criterion)
-        columns = {"set_size": size, "correct_answer": json.dumps("different" if changed else "same")}
-        return [(columns, float(said if changed else 1 - said), None)]
-
-    machine = table(trial, 1600, paradigm="own")
-    crowd = [
-        table(trial, 160, agent="participant", kind="participant", participant=f"P{at}", paradigm="own", seed=at)
-        for at in range(8)
-    ]
-    drawing = spanlab.figure(
-        "conditions", saved(tmp_path, together(machine, *crowd)), along="set_size", value="d_prime"
-    ).drawing
-    for (kind, size), row in rows_by(drawing.table, "agent_kind", "set_size").items():
-        assert row["mean"] == pytest.approx({2: 2.0, 4: 1.0}[size], abs=0.4), kind
-        assert row["low"] < row["mean"] < row["high"]
-    for row in drawing.further[0][1].to_dict("records"):
-        assert row["value"] == pytest.approx(-0.5, abs=0.2)
-        assert row["p"] < 0.01
 
 
 @pytest.mark.slow

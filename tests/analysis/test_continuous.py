@@ -13,7 +13,7 @@ from planted_errors import planted_table, simulate_answers
 from spanlab.analysis.data.loading import load
 from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.figure_catalogue import figure_named
-from spanlab.analysis.figures.error_figure import errors_over_people, report_errors
+from spanlab.analysis.figures.error_figure import report_errors
 from spanlab.analysis.figures.figure import Wish
 from spanlab.analysis.stats.mixture import (
     ENOUGH,
@@ -46,24 +46,6 @@ def test_many_answers_give_planted_values_back() -> None:
     limits = mixture_limits(errors, fitted)
     assert limits["p_guess"][0] < 0.3 < limits["p_guess"][1]
     assert limits["sd"][0] < 20 * DEGREE < limits["sd"][1]
-
-
-@pytest.mark.slow
-def test_the_table_by_person_and_set_size() -> None:
-    table = report_errors(
-        score_table(planted_table({"p1": (0.9, 0.1), "p2": (0.7, 0.3)}, {1: 15, 3: 20}, trials=300)),
-        by=("set_size",),
-    )
-    assert list(table["participant"]) == ["p1", "p1", "p2", "p2"]
-    assert table["two_sd"].to_numpy() == pytest.approx([15, 20, 15, 20], rel=0.25)
-    first, second = table.iloc[0], table.iloc[3]
-    assert first["note"] == ""
-    assert (first["n_items"], first["n_missing"], first["period"]) == (300, 0, 360)
-    assert second["note"] == ""
-    assert second["two_p_guess_low"] < 0.3 < second["two_p_guess_high"]
-    together = errors_over_people(table, by=("set_size",))
-    assert list(together["participant"]) == ["mean of 2 people"] * 2
-    assert together["two_sd"].to_numpy() == pytest.approx(table.groupby("set_size")["two_sd"].mean().to_numpy())
 
 
 def test_orientations_are_told_in_their_own_degrees() -> None:

@@ -18,7 +18,6 @@ from guessed import guessed
 from spanlab.analysis.data.scoring import Scored, score_table
 from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.guessing import against_guessing
-from spanlab.analysis.stats.laplace import Laplace, fit
 from spanlab.analysis.stats.mixed_contrasts import contrasts, terms
 from spanlab.analysis.stats.mixed_model import Mixed, mixed_model
 
@@ -87,20 +86,6 @@ def test_only_yardsticks_are_a_sentence() -> None:
     assert found.fit is None
     assert found.problem == "Only yardsticks answered vsr: nothing can be compared."
     assert not len(terms(found))
-
-
-def test_a_cell_at_100_percent_does_not_hide_a_difference() -> None:
-    """One network always right at the short lists and at half of the long ones: Wald's test of its
-    cells loses its force, the likelihood ratio does not."""
-    sure = responses(lambda length, _: 1.0 if length == 3 else 0.5, lengths=(3, 6), repetitions=20, seed=3)
-    found = model(sure)
-    (one,) = terms(found).query("term == 'condition'").to_dict("records")
-    assert one["p"] < 1e-6
-    assert found.fit is not None
-    right = sure.groupby("list_length")["correct"].agg(["sum", "size"])
-    plain = fit(Laplace(right["sum"].to_numpy(), right["size"].to_numpy(), np.eye(2), prior_sd=3.0))
-    wald = (plain.fixed[0] - plain.fixed[1]) ** 2 / (plain.covariance[0, 0] + plain.covariance[1, 1])
-    assert one["f"] > wald
 
 
 # against guessing ---------------------------------------------------------------------------------

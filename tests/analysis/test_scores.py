@@ -12,19 +12,17 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.stats
-from analysis_tables import responses
 from command_line import Run, command_line, complaint
 from observed import along, rows_by, table, together
 
 from spanlab.analysis.data.exclusions import Rule, apply_exclusions
 from spanlab.analysis.data.scoring import score_table
-from spanlab.analysis.data.style import name_agents
 from spanlab.analysis.means.contrasts import contrast
 from spanlab.analysis.model_vs_human.comparison import distances
 from spanlab.analysis.model_vs_human.score_kinds import SCORES
 from spanlab.analysis.model_vs_human.score_layout import layout, published_scores
 from spanlab.analysis.model_vs_human.scores import DECISIONS, scores
-from spanlab.analysis.stats.agreement import Crowd, curve_distance, error_consistency, kappa, pairs_left_out
+from spanlab.analysis.stats.agreement import Crowd, curve_distance, error_consistency, kappa
 from spanlab.core.errors import SpanLabError
 
 
@@ -315,10 +313,6 @@ def test_distances_of_curves_by_hand() -> None:
     assert not len(curve_distance(pd.DataFrame(columns=["paradigm", "agent_kind", "agent", "mean", "x"]), ["x"]))
 
 
-def crowd(curves: np.ndarray) -> Crowd:
-    return Crowd(tuple((at,) for at in range(curves.shape[1])), curves)
-
-
 def test_the_noise_ceilings_by_hand() -> None:
     values = {"A": [0.9, 0.7, 0.5], "B": [1.0, 0.8, 0.2], "C": [0.8, 0.9, 0.4]}
     curves = pd.DataFrame(
@@ -338,36 +332,6 @@ def test_the_noise_ceilings_by_hand() -> None:
     assert math.isnan(Crowd.of(curves[curves["participant"] == "A"], ["x"]).ceiling()["r_high"])
 
 
-@pytest.mark.slow
-def test_models_and_people_are_scored_in_the_same_way() -> None:
-    """A model that gives the mean of the others is scored against each person as the lower ceiling
-    is; a ceiling stands only beside the same points."""
-    people = [
-        responses(
-            lambda length, place: 0.9 - 0.15 * place,
-            agent="participant",
-            kind="participant",
-            participant=f"P{n}",
-            repetitions=30,
-            seed=n,
-        )
-        for n in range(4)
-    ]
-    model = responses(lambda length, place: 0.9 - 0.15 * place, repetitions=60, seed=9)
-    part = model[model["list_length"] == 4].assign(agent="half")
-    found = distances(name_agents_of(together(*people, model, part)), against="People (n = 4)")
-    one = rows_by(found[found["effect"] == "serial_position"], "agent")
-    assert [one[name]["n_people"] for name in ("half", "network:test")] == [4, 4]
-    whole = one["network:test"]
-    assert whole["ceiling_low"] < whole["ceiling_high"]
-    assert whole["r_low"] < whole["r"] < whole["r_high"]
-    assert math.isnan(one["half"]["ceiling_low"])
-
-
-def name_agents_of(data: pd.DataFrame) -> Any:
-    return score_table(name_agents(data))
-
-
 def test_kappa_with_people_stands_beside_that_of_people() -> None:
     people, model = people_and_a_model()
     found = rows_by(error_consistency(score_table(together(*people, model))), "other")
@@ -376,32 +340,6 @@ def test_kappa_with_people_stands_beside_that_of_people() -> None:
     assert math.isnan(among["among_people"])
     assert beside["kappa"] == pytest.approx(among["kappa"], abs=0.1)
     assert (beside["n_pairs"], beside["n_trials"]) == (5, 200)
-
-
-def test_pairs_of_many_answerers_are_made_on_request() -> None:
-    base = table(along("set_size", {2: 1.0}), 30)
-    random = np.random.RandomState(3)
-    many = [base.assign(agent=f"net {n}", session=f"n{n}", correct=random.rand(30) < 0.6) for n in range(4)]
-    crowd = [
-        base.assign(
-            agent="People",
-            agent_kind="participant",
-            participant=f"P{n}",
-            session=f"s{n}",
-            correct=random.rand(30) < 0.6,
-        )
-        for n in range(2)
-    ]
-    scored = score_table(together(*many, *crowd))
-    assert len(error_consistency(scored, resamples=2, most=4)) == 5  # with people, and people among themselves
-    assert (
-        len(error_consistency(scored, resamples=2, most=None))
-        == len(error_consistency(scored, resamples=2))
-        == 4 * 3 / 2 + 5
-    )
-    (said,) = pairs_left_out(scored, most=4)
-    assert "there are 5 agents" in said
-    assert not pairs_left_out(scored)
 
 
 @pytest.fixture

@@ -34,8 +34,6 @@ from spanlab.sessions.rehearsal import rehearsed
 from spanlab.stimuli import STIMULI, Stimulus
 from spanlab.stimuli.scene import Primitive
 
-LIBRARY = Path(load_paradigm.__code__.co_filename).parent / "library"
-
 
 def two_keys(first: str, second: str) -> str:
     return text(
@@ -90,18 +88,6 @@ def test_keys_that_no_press_tells_of_are_refused_by_check_and_before_a_person_si
     assert told in str(caught.value)
     assert not (tmp_path / "data").exists()
     begin(tmp_path / "machines", paradigm, IdealAgent(), plan, Request())  # machines press no keys, and old files go on
-
-
-def test_key_names_of_options_and_studies_are_looked_at_as_those_of_paradigms(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "good.yaml").write_text(two_keys("f", "j"), encoding="utf-8")
-    for (first, _), told in WRONG.items():
-        if first != "?":
-            said = complaint(*run("run", "good.yaml", "--participant", "p", "--key", f"same={first}"))
-            assert told in said
-    study = "study: s\ntitle: S\nparadigms: [./good.yaml]\nkeys: {own: {same: Left}}\n"
-    (tmp_path / "s.yaml").write_text(study, encoding="utf-8")
-    said = complaint(*run("check", "s.yaml"))
-    assert said.startswith("spanlab: s.yaml:4 keys > own > same: there is no key 'Left'; did you mean 'left'?")
 
 
 def library(name: str) -> Path:
@@ -356,29 +342,6 @@ def test_the_figures_foretold_are_those_that_a_session_has(name: str, tmp_path: 
     timed |= {"first_recall", "lag_crp", "temporal_clustering"}  # all of people
     timed |= {"load"}  # no effect of its own: set sizes of all paradigms together
     assert {effect.name for effect in EFFECTS if effect.applies(scored)} - timed == {*told_of(name).figures} - timed
-
-
-@pytest.mark.slow
-def test_check_says_which_figures_there_will_be_and_nothing_of_those_that_do_not_concern_it(
-    run: Run, tmp_path: Path
-) -> None:
-    probe = "- {phase: probe, show: {blank: {}}, ask: {choice: {options: 9}, answer: 0}, record: {serial_position: 1}}"
-    (tmp_path / "small.yaml").write_text(text(probe, factors="list_length: [2, 3]"), encoding="utf-8")
-    status, out, _ = run("check", "small.yaml")
-    assert (status, out) == (
-        0,
-        "small is fine (2 conditions, 12 trials compiled, all drawn)\n",
-    ), "a correct file says one line"
-    out = run("check", "small.yaml", "--details")[1]
-    assert max(map(len, out.splitlines())) <= 80
-    assert "cognitive_load" not in out
-    assert "no set_size" not in out
-    assert "no primacy_recency, recall_errors: no answers that this figure can use" in " ".join(out.split())
-    (tmp_path / "small.yaml").write_text(
-        text(probe, factors="list_length: [2, 3]", more="set_size: =list_length"), encoding="utf-8"
-    )
-    assert "  figures: set_size, load, reaction_time" in run("check", "small.yaml", "--details")[1].splitlines()
-    assert "  figures: load, nback_measures, " in run("check", "nback_verbal", "--details")[1]
 
 
 SHORT = """

@@ -15,12 +15,9 @@ from lab_pages import right
 from session_tools import AtTheWindow
 
 import spanlab.paradigms.library as library
-from spanlab.agents.human import SimulatedParticipant, virtual_screen
-from spanlab.agents.human.display import lettering
 from spanlab.core import locale
 from spanlab.paradigms import Paradigm, load_paradigm, plan_session
 from spanlab.paradigms.design import session_design
-from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request, Runner, begin
 from spanlab.sessions.studies.study import load_study
 from spanlab.sessions.studies.visit import VisitRequest, questions
@@ -144,30 +141,3 @@ def test_every_page_is_in_it(third: None, own: Paradigm, tmp_path: Path) -> None
     Runner(session, agent).run()
     assert len([text for text in agent.pages if LETTER in text]) > 1
     assert not english(agent.pages)
-
-
-@pytest.mark.slow
-def test_nothing_that_the_window_draws_is_english(
-    third: None, own: Paradigm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    drawn: list[str] = []
-    original = lettering.TextBlock.__init__
-
-    def noting(self: lettering.TextBlock, text: str, *given: object, **named: object) -> None:
-        drawn.append(text)
-        original(self, text, *given, **named)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(lettering.TextBlock, "__init__", noting)
-    with virtual_screen():
-        agent = SimulatedParticipant("ideal", seed=1, speed=10.0, say=lambda sentence: None)
-        session = begin(
-            tmp_path / "data",
-            own,
-            agent,
-            plan_session(own, 1, SessionDesign(interval=200.0), {"list_length": [2]}, trials=2),
-            Request(language=XX),
-        )
-        Runner(session, agent).run()
-        agent.close()
-    assert len([text for text in drawn if LETTER in text]) > 5
-    assert not english(drawn)

@@ -10,11 +10,10 @@ import pytest
 from command_line import Run, complaint
 
 from spanlab import exchange
-from spanlab.core.errors import Problem, SpanLabError
+from spanlab.core.errors import SpanLabError
 from spanlab.exchange import (
     FORMATS,
     Format,
-    GivenTrial,
     Options,
     ReadingOptions,
     Report,
@@ -23,7 +22,6 @@ from spanlab.exchange import (
 )
 from spanlab.exchange.format import FormatRegistry
 from spanlab.paradigms import compile_trial, load_paradigm
-from spanlab.paradigms.compile import drawn_values
 from spanlab.paradigms.trials_file import TrialsFile
 from spanlab.sessions.plan import plan_trials
 
@@ -103,13 +101,6 @@ def test_a_broken_package_is_named_and_hinders_no_other_format(
     )
 
 
-TRIAL = {
-    "name": "one",
-    "levels": {"list_length": 2},
-    "draws": drawn_values(load_paradigm("vsr"), {"list_length": 2}, 7),
-}
-
-
 class Given(TrialsFormat):
     """Reads whatever a test wants it to."""
 
@@ -119,47 +110,6 @@ class Given(TrialsFormat):
 
     def read_trials(self, source: Path, options: ReadingOptions) -> Any:
         yield TrialSet(load_paradigm("vsr"), self.items)
-
-
-def test_malformed_trials_are_told_together_and_left_out_on_request(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bad = [
-        GivenTrial(**{**TRIAL, "name": "two", "draws": {}}),
-        GivenTrial(**{**TRIAL, "name": "three", "levels": {"list_lenght": 2}}),
-        GivenTrial(**{**TRIAL, "name": "four", "levels": {}}),
-        GivenTrial(**{**TRIAL, "name": "five", "draws": {**TRIAL["draws"], "slots": [0, 0]}}),
-        GivenTrial(**TRIAL),
-        GivenTrial(**{**TRIAL, "name": 6}),
-        Problem("place:7", "seven", "seen by the format"),
-    ]
-    told = [
-        "two: vsr: the draw 'patterns' is missing",
-        "three: vsr has no factor",
-        "four: the level of 'list_length' is missing",
-    ]
-    told += [
-        "five: ",
-        "one: a second trial of this name",
-        "6: expected a name, levels and draws",
-        "place:7 seven: seen by the format",
-    ]
-    monkeypatch.setattr(Given, "items", [GivenTrial(**TRIAL), *bad])
-    with pytest.raises(SpanLabError) as refused:
-        Given().read([tmp_path], tmp_path / "out", ReadingOptions(), Report())
-    assert all(
-        one in line for one, line in zip([*told, "nothing was imported"], str(refused.value).splitlines(), strict=True)
-    )
-    assert not list(tmp_path.iterdir())
-    Given().read([tmp_path], tmp_path / "out", ReadingOptions(skip_malformed=True), Report())
-    printed = capsys.readouterr()
-    assert printed.out == f"{tmp_path / 'out' / 'vsr.jsonl'}: 1 trial\n"
-    assert all(one in line for one, line in zip(told, printed.err.splitlines(), strict=True))
-    file = TrialsFile(tmp_path / "out" / "vsr.jsonl")
-    assert ([one.name for one in file], file.header.source) == (
-        ["one"],
-        {"format": "given", "file": tmp_path.name, "left_out": 7},
-    )
 
 
 def test_what_a_format_does_not_do_it_refuses() -> None:

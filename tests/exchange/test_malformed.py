@@ -170,31 +170,6 @@ def test_left_out_trials_are_counted(tmp_path: Path, run: Run) -> None:
     assert len(list(file)) == 11
 
 
-def test_everything_malformed_is_told_at_once(tmp_path: Path) -> None:
-    trials = {name: trials_of(SETS[name])[:3] for name in ("vsr", "sfr")}
-    del (
-        trials["sfr"][2]["recall_gt"],
-        trials["vsr"][0]["recall_gt"],
-        trials["vsr"][1]["recall_gt"],
-        trials["vsr"][2]["recall_gt"],
-    )
-    folder = write_folder(tmp_path / "data", {SETS[name].folder: {"train": some} for name, some in trials.items()})
-    with pytest.raises(SpanLabError) as told:
-        import_worm(folder, tmp_path / "trials")
-    lines = str(told.value).splitlines()
-    assert [line.split(".json ")[1].split(":")[0] for line in lines[:-1]] == [
-        "Spatial_Free_Recall > train > 2",
-        *(f"Visual_Serial_Recall > train > {n}" for n in range(3)),
-    ]
-    assert "nothing was imported" in lines[-1]
-    assert not (tmp_path / "trials").exists()
-    folder = write_folder(tmp_path / "many", {SETS["vsr"].folder: {"train": [{}] * 1000}})
-    with pytest.raises(SpanLabError) as told:
-        import_worm(folder, tmp_path / "trials")
-    assert len(str(told.value).splitlines()) == 101
-    assert str(told.value).splitlines()[99].endswith("so many trials are malformed that the rest was not read")
-
-
 def test_a_split_without_a_good_trial_stops_the_import(tmp_path: Path) -> None:
     folder = write_folder(
         tmp_path / "data", {SETS["vsr"].folder: {"train": trials_of(SETS["vsr"]), "test": [{}, 1, None]}}

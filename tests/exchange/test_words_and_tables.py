@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 import shutil
@@ -50,25 +49,6 @@ def test_practice_is_told_with_its_results(tmp_path: Path, run: Run) -> None:
     assert after.count("<<") == text.count("<<")
     assert len(re.findall(r"\d of \d correct", before)) == read_responses(PERSON).query("practice")["trial"].nunique()
     assert not re.search("\\d of \\d correct", after)
-
-
-@pytest.mark.slow
-def test_conversations_alternate_and_say_whose_they_are(tmp_path: Path, run: Run) -> None:
-    status, out, err = run("export", "chat-jsonl", *EVERYTHING, "talk", "--machines")
-    assert status == 0, err
-    lines = [
-        json.loads(line)["messages"]
-        for line in (tmp_path / "talk" / "conversations.jsonl").read_text(encoding="utf-8").splitlines()
-    ]
-    index = list(csv.DictReader((tmp_path / "talk" / "sessions.csv").read_text(encoding="utf-8").splitlines()))
-    assert [int(row["line"]) for row in index] == list(range(1, len(lines) + 1))
-    assert out == f"talk: {len(lines)} conversations of {len(lines)} sessions\n"
-    for messages in lines:
-        assert messages[0]["role"] == "system"
-        assert {one["role"] for one in messages[1::2]} == {"user"}
-        assert {one["role"] for one in messages[2::2]} == {"assistant"}
-    assert {row["caution"] for row in index if row["agent"] == "chat:scripted"} == {"scripted server, not a model"}
-    assert {row["participant_type"] for row in index} == {"person", "machine"}
 
 
 def test_a_conversation_for_each_trial_has_the_instructions(tmp_path: Path, run: Run) -> None:

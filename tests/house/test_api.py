@@ -101,35 +101,6 @@ def chat(run: Run, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         yield f"chat:{MODEL}"
 
 
-@pytest.mark.slow
-def test_a_chat_session_has_estimate_price_treatment_and_account(run: Run, chat: str, tmp_path: Path) -> None:
-    said: list[str] = []
-    asked = ["--agent", chat, "--price", "1/2", "--concurrency", 1]
-    status, printed, complaint = run(
-        "replay", "vsr", *asked, "--trials", 2, "--set", "list_length=2", "--data", "typed"
-    )
-    assert status == 0, complaint
-    result = spanlab.replay(
-        "vsr",
-        chat,
-        trials=2,
-        levels={"list_length": 2},
-        data="called",
-        price=(1, 2),
-        care={"concurrency": 1},
-        say=said.append,
-    )
-    typed = tmp_path / printed.splitlines()[-1]
-    assert info_of(result.folder) == info_of(typed)
-    assert {"estimate", "prices", "care"} <= set(info_of(result.folder))
-    accounts = [
-        json.loads((folder / "session.json").read_text("utf-8"))["account"] for folder in (result.folder, typed)
-    ]
-    assert accounts[0]["requests"] == accounts[1]["requests"]
-    assert len(said) == 2  # what it is going to take, and what it took
-    assert set(result.responses["outcome"]) == {"answered"}
-
-
 def test_an_agent_of_ones_own(tmp_path: Path) -> None:
     result = spanlab.replay("smu", IdealAgent(), trials=4, data=tmp_path)
     assert result.info["agent"] == "ideal"

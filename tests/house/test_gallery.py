@@ -9,11 +9,10 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from conditions import some_conditions
 from paradigm_texts import asked, text, trial
 from PIL import Image
 
-from spanlab.paradigms import compile_trial, list_paradigms, load_paradigm
+from spanlab.paradigms import list_paradigms, load_paradigm
 from spanlab.paradigms.preview.sheet import frames_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,39 +75,7 @@ def test_the_overview_is_that_of_the_files(gallery: ModuleType) -> None:
     assert len(rows) == len(list_paradigms())
 
 
-def test_a_picture_of_another_trial_is_noticed(
-    gallery: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    levels, seed = gallery.SHOWN["vsr"]
-    monkeypatch.setitem(gallery.SHOWN, "vsr", (levels, seed + 1))
-    assert gallery.stale("vsr") == "out of date"
-    monkeypatch.setattr(gallery, "FOLDER", tmp_path)
-    assert gallery.stale("vsr") == "missing"
-    gallery.draw("vsr")
-    assert gallery.stale("vsr") is None
-    (tmp_path / "old.png").touch()
-    assert gallery.left_over() == ["old.png"]
-
-
 # what is drawn ------------------------------------------------------------------------------------
-
-
-@pytest.mark.sampled(12)
-@pytest.mark.parametrize("name", list_paradigms())
-def test_every_display_that_machines_get_is_drawn(name: str) -> None:
-    paradigm = load_paradigm(name)
-    for levels in some_conditions(paradigm, 6):
-        compiled = compile_trial(paradigm, levels, 5)
-        frames = frames_of(compiled)
-        steps = [step.percept for step in compiled.steps if step.percept.model_step and step.feedback is None]
-        seen = [frame for frame in frames if not frame.people_only and not frame.after for _ in range(frame.copies)]
-        assert [frame.stimulus for frame in seen] == [percept.for_machine.stimulus for percept in steps]
-        assert [frame.answer for frame in seen if frame.ask is not None] == [
-            step.truth.answer for step in compiled.steps if step.percept.ask is not None
-        ]
-        shown = {repr(display.stimulus) for step in compiled.steps for display in step.percept.displays}
-        assert shown <= {repr(frame.stimulus) for frame in frames}
-        assert len(frames) <= 40
 
 
 def folded(tmp_path: Path, timeline: str) -> list[tuple[str, str]]:

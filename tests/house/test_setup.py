@@ -196,27 +196,3 @@ def test_packages_that_a_kill_has_left_half_done_are_found_and_forgotten(
     said = capsys.readouterr()
     assert "cut_off-1.0+cpu is not whole, and is installed again" in said.out
     assert "whole is 1.0 and not 1.1" in said.err
-
-
-@pytest.mark.slow
-def test_where_uv_cannot_do_it_pip_does(copy: Path, tmp_path: Path) -> None:
-    """A uv that fails is told of, and pip has the last word; where pip has a setting that uv cannot
-    be told, uv is not asked."""
-    programs = tmp_path / "programs"
-    programs.mkdir()
-    (programs / "uv").write_text(f"#!/bin/sh\ntouch {tmp_path}/asked\nexit 1\n")
-    (programs / "uv").chmod(0o755)
-    offline = {
-        "PIP_NO_INDEX": "1",
-        "PIP_FIND_LINKS": "",
-        "PIP_CONFIG_FILE": os.devnull,
-        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
-    }
-    done = make(copy, "setup", **offline)
-    assert (tmp_path / "asked").exists()
-    assert "setup: uv could not install them; trying pip" in done.stderr
-    assert "setup: the packages could not be installed; see pip's message above" in done.stderr
-    (tmp_path / "asked").unlink()
-    done = make(copy, "setup", **offline, PIP_CLIENT_CERT="/none")
-    assert "setup: installing with pip (pip has the setting client-cert)" in done.stderr
-    assert not (tmp_path / "asked").exists()

@@ -25,9 +25,7 @@ from spanlab.analysis.data.loading import load as load_data
 from spanlab.analysis.data.scoring import Scored, score_table
 from spanlab.analysis.effects.conditions import conditions_effect, effect_of_file
 from spanlab.analysis.effects.effect import trends
-from spanlab.analysis.figures.conditions_figure import CONDITIONS, unnamed
-from spanlab.analysis.figures.figure import Wish
-from spanlab.analysis.report.figures import compute_figures
+from spanlab.analysis.figures.conditions_figure import unnamed
 from spanlab.analysis.report.page import Options, compare
 from spanlab.analysis.stats.likeness import likeness
 from spanlab.analysis.stats.mixed_model import sort_cells
@@ -444,26 +442,6 @@ def test_effects_of_the_library_are_found_in_twelve_people(
         assert found[level]["low"] < planted < found[level]["high"]
     assert min(row["p"] for row in rows) < 0.001
     assert effect.method.startswith(load_paradigm(paradigm).data["effects"][name]["caption"])
-
-
-EFFECTS = """
-effects:
-  lure_cost: {of: lure, contrast: {near: far}, along: kind, caption: Near lures are harder.}
-  times: {of: lure, contrast: {near: far}, value: rt_ms}
-"""
-
-
-def test_a_page_shows_the_effects_of_the_file(tmp_path: Path) -> None:
-    paradigm = of_text(tmp_path, SWITCHING + EFFECTS)
-    take(tmp_path / "data", paradigm, make_agent("chance"), 60, seed=1)
-    data = load_data([tmp_path / "data"])
-    computed, _, failed = compute_figures(data, "small")
-    assert not failed
-    assert computed["conditions_lure_cost"].title == "Small: lure cost"
-    assert "conditions_times" not in computed  # a machine's times mean nothing
-    drawn = CONDITIONS.compute(data, Wish(value="lure_cost"))
-    assert drawn.asked == ("--value", "lure_cost")
-    assert list(drawn.table.columns[3:5]) == ["factor_kind", "record_lure"]
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from command_line import command_line
 from paradigm_texts import load, text
-from study_files import STUDY, study_in
 
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.design import session_design
@@ -60,20 +58,3 @@ def test_every_condition_counts_as_often_as_it_comes() -> None:
     assert found.given_s == pytest.approx(sum(lengths) * 1.55 + sum(planned.interval_ms for planned in plan) / 1000)
     assert found.answers == sum(lengths)
     assert found.assumed_s == pytest.approx(2.0 * sum(lengths))
-
-
-@pytest.mark.slow
-def test_check_says_how_long_a_paradigm_and_a_study_take(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = command_line(tmp_path, monkeypatch, capsys)
-    assert "  duration: about 14 min for 40 trials (6 min of displays" in run("check", "vsr", "--details")[1]
-    study_in(tmp_path, STUDY)
-    printed = run("check", "study.yaml", "--details")[1]
-    assert "  session 1: about " in printed
-    assert "assumed for self-paced answers" in printed
-    study_in(tmp_path, STUDY + "groups: [a, {name: b, set: {long: {list_length: 9}}}]\n")
-    first, second = (
-        line for line in run("check", "study.yaml", "--details")[1].splitlines() if "session 1 of group" in line
-    )
-    assert first.split("long")[1] != second.split("long")[1]

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from chat_trials import converse
 from paradigm_texts import old_or_new
-from session_tools import AtTheWindow, Saying, lasting, start, take
+from session_tools import AtTheWindow, Saying, start, take
 from session_tools import spanlab as run_spanlab
 from virtual_lab import VirtualStage, VirtualWindow, play
 
@@ -21,13 +21,12 @@ from spanlab.agents.chat import ChatSettings
 from spanlab.agents.human.input.answering import AnswerSheet, Press
 from spanlab.agents.registry import make_agent
 from spanlab.analysis.data.scoring import score_table
-from spanlab.core.errors import ParadigmError, SpanLabError
+from spanlab.core.errors import ParadigmError
 from spanlab.paradigms import AnswerKeys, Ask, Paradigm, Percept, compile_trial, load_paradigm
 from spanlab.paradigms.checking import check_paradigm
 from spanlab.paradigms.responses import Rating
-from spanlab.sessions import Runner, read_responses, reopen
+from spanlab.sessions import Runner, read_responses
 from spanlab.sessions.record.reader import read_events
-from spanlab.sessions.replaying import recorded_agent
 
 SURE = old_or_new(
     """\
@@ -237,21 +236,6 @@ def test_a_questionnaire_says_nothing_before_it_asks(tmp_path: Path, repository:
     how = "Drücken Sie eine Taste von 1 bis 7, oder klicken Sie auf die Skala."
     assert how in pages[True]
     assert how not in pages[False], "it is not said to which of the two kinds of questions it belongs"
-
-
-def test_other_machines_and_going_on(tmp_path: Path, sure: Paradigm) -> None:
-    whole = take(tmp_path / "one", sure, make_agent("chance"), 6, seed=5)
-    again = take(tmp_path / "two", sure, recorded_agent(f"recorded:{whole.folder}"), whole.plan, 5, like="x")
-    columns = ["trial_id", "phase", "answer", "correct", "outcome"]
-    pd.testing.assert_frame_equal(lasting(again.folder)[columns], lasting(whole.folder)[columns])
-    ideal = take(tmp_path / "three", sure, make_agent("ideal"), 6, seed=5)
-    assert rows_of(ideal.folder)[0]["correct"].all()
-    assert set(rows_of(ideal.folder)[1]["answer"]) == {"6"}
-    begun = start(tmp_path / "four", sure, make_agent("chance"), 6, seed=5, source=str(tmp_path / "sure.yaml"))
-    Runner(reopen(begun.folder), make_agent("chance")).run()
-    pd.testing.assert_frame_equal(lasting(begun.folder)[columns], lasting(whole.folder)[columns])
-    with pytest.raises(SpanLabError, match="network"):
-        rating().from_logits(np.zeros(6))
 
 
 def test_models_are_asked_in_words(sure: Paradigm) -> None:

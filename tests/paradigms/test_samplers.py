@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from spanlab.core.json_values import weigh
 from spanlab.paradigms import SAMPLERS, Sampler
-from spanlab.paradigms.identity import lent_stream, stream
+from spanlab.paradigms.identity import stream
 from spanlab.stimuli.directions import STEPS
 
 SCALARS = st.one_of(st.integers(-99, 99), st.text(max_size=4), st.booleans(), st.none())
@@ -308,18 +308,3 @@ def test_streams_are_their_own() -> None:
     draws = [stream("p", 1, "a"), stream("p", 1, "b"), stream("p", 2, "a"), stream("q", 1, "a")]
     assert len({tuple(random.randint(2**31, size=4)) for random in draws}) == 4
     assert isinstance(draws[0], np.random.RandomState)
-
-
-def test_lent_streams_are_the_same_ones_also_within_one_another_and_after_an_error() -> None:
-    def first(seed: int) -> tuple[float, float]:
-        own = stream("p", seed, "a")
-        return float(own.standard_normal()), float(own.random_sample())
-
-    for seed in range(3):
-        with lent_stream(f"p|{seed}", "a") as outer:
-            normal = float(outer.standard_normal())  # draws two, and keeps one
-            with lent_stream(f"p|{seed + 1}", "a") as inner:
-                assert (float(inner.standard_normal()), float(inner.random_sample())) == first(seed + 1)
-            assert (normal, float(outer.random_sample())) == first(seed)
-        with pytest.raises(ValueError, match="the draw"), lent_stream(f"p|{seed}", "b"):
-            raise ValueError("the draw failed")

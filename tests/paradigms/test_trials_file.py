@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -96,26 +95,6 @@ def test_seeds_and_numbers_are_those_of_any_session(small: Path) -> None:
     assert [(one.block, one.trial, one.seed, one.practice, one.interval_ms) for one in planned] == [
         (one.block, one.trial, one.seed, one.practice, one.interval_ms) for one in ordinary
     ]
-
-
-def test_some_trials_are_shared_out_over_the_factor_levels(small: Path) -> None:
-    file = TrialsFile(small.with_name("trials.jsonl"), small)
-    names = [one.name for one in file]
-    seen: set[str] = set()
-    for seed in range(40):
-        chosen = [one.name for one in plan_given(file, seed, 5)]
-        assert chosen == sorted(chosen, key=names.index), "in the order of the file"
-        assert chosen == [one.name for one in plan_given(file, seed, 5)]
-        # the levels are those of n and delay together: five kinds, of 5, 4, 1, 1, 1 trials
-        assert Counter(
-            Counter((one.levels["n"], one.levels["delay"]) for one in plan_given(file, seed, 5)).values()
-        ) == {1: 5}
-        seen |= set(chosen)
-    assert seen == set(names), "any trial may be chosen"
-    assert Counter(one.levels["n"] for one in plan_given(file, 1, 9)) == {1: 6, 2: 2, 3: 1}
-    assert len(plan_given(file, 1, 12)) == len(plan_given(file, 1)) == 12
-    with pytest.raises(SpanLabError, match="holds 12 trials; 13 are too many"):
-        plan_given(file, 1, 13)
 
 
 HEADER: list[tuple[dict[str, Any], str]] = [

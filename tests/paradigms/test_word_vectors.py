@@ -161,29 +161,6 @@ def test_random_vectors_have_length_one_and_nothing_in_common() -> None:
 # -- arrays ----------------------------------------------------------------------------------------
 
 
-def test_arrays_hold_the_vectors_of_words_and_zeros_elsewhere() -> None:
-    paradigm = load_paradigm("lsr")
-    trials = [compile_trial(paradigm, {"list_length": length}, length) for length in (2, 9, 5)]
-    view = paradigm.network_view(trials[0].levels)
-    assert view is not None
-    arrays = network_arrays(view, trials)
-    assert (arrays.frames.shape, arrays.frames.dtype) == ((3, 20, 300), np.float32)
-    assert arrays.lengths.tolist() == [4, 18, 10]
-    for row, trial in enumerate(trials):
-        length = len(trial.steps) // 2
-        words = [str(step.truth.answer) for step in trial.steps[length:]]
-        assert np.array_equal(arrays.frames[row, :length], random_vectors().of(words))
-        assert not arrays.frames[row, length:].any()
-        assert arrays.labels[row].tolist() == [0] * length + [nouns().index(word) for word in words] + [0] * (
-            20 - 2 * length
-        )
-        assert arrays.trained[row].tolist() == [length <= step < 2 * length for step in range(20)]
-    assert np.array_equal(
-        network_arrays(view, trials, vectors=random_vectors(4)).frames[1, :9],
-        random_vectors(4).of([str(step.truth.answer) for step in trials[1].steps[9:]]),
-    )
-
-
 def test_long_lists_need_thirty_two_steps() -> None:
     paradigm = load_paradigm("lsr_long")
     trials = [compile_trial(paradigm, {"list_length": 16}, 1)]

@@ -21,7 +21,7 @@ from servers.sessions import killed_and_resumed, lasting, replies, served_at, se
 from spanlab.agents.chat import ChatAgent
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import compile_trial, list_paradigms, load_paradigm
-from spanlab.sessions import read_responses, read_session
+from spanlab.sessions import read_responses
 from spanlab.sessions.record.reader import read_events
 
 pytestmark = pytest.mark.servers
@@ -274,52 +274,6 @@ def test_a_conversation_that_grows_too_long_stops_at_once_and_goes_on_with_more_
     assert done.returncode == 0, done.stderr
     assert len(tap.requests) - already == 6, "no reply that was kept was asked for again"
     pd.testing.assert_frame_equal(lasting(folder), lasting(whole))
-
-
-def test_nonsense_is_an_invalid_answer(tap: Tap, tmp_path: Path) -> None:
-    settings = {"temperature": 1.5, "extra_body": {"seed": 2}, "max_tokens": 30, "extraction": "strict", "reask": 1}
-    made = session(tmp_path, VERBAL, agent(MODEL, tap.base_url, **settings), 1, n=2, lures="none")
-    kept = replies(made.folder)
-    assert not "".join(line["reply"]["content"] for line in kept).isprintable()
-    last = {line["ask"]: line["reply"]["content"].strip() in ("m", "-") for line in kept}
-    table = read_responses(made.folder)
-    assert [outcome == "answered" for outcome in table["outcome"]] == [last[ask] for ask in table["ask"]]
-    assert list(table["attempts"]) == [sum(line["ask"] == ask for line in kept) for ask in table["ask"]]
-    assert (table["outcome"] == "invalid").any()
-
-
-def test_a_provider_of_ones_own_and_several_models_take_the_same_trials(tap: Tap, tmp_path: Path) -> None:
-    own = tmp_path / "providers.yaml"
-    own.write_text(
-        f"providers:\n  here:\n    base_url: {tap.base_url}\n    default_model: {MODEL}\n    limits: {{concurrency:"
-        " 1}\n",
-        encoding="utf-8",
-    )
-    held = [word for name, value in HELD.items() for word in ("--chat", f"{name}={value}")]
-    taken = [
-        "replay",
-        "sc",
-        "--agent",
-        "chat:@here",
-        "--agent",
-        "chat:other@here",
-        "--trials",
-        "2",
-        "--set",
-        "list_length=10",
-        *held,
-    ]
-    done = spanlab(
-        *taken, "--data", tmp_path / "data", env={**served_at("http://127.0.0.1:9/v1"), "SPANLAB_PROVIDERS": str(own)}
-    )
-    assert done.returncode == 0, done.stderr
-    one, other = sorted((tmp_path / "data").iterdir())
-    assert {read_session(folder)["agent"] for folder in (one, other)} == {f"chat:{MODEL}@here", "chat:other@here"}
-    assert list(read_responses(one)["trial_id"]) == list(read_responses(other)["trial_id"])
-    assert {note["served_model"] for folder in (one, other) for note in notes(folder)} == {
-        MODEL,
-        "other",
-    }, "this server answers to any name, and tells it"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="kills by signal")

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 from chat_servers import Request, Tap, recording
 
 from servers.running import VisionServer
-from servers.sessions import agent, replies, session, spanlab
+from servers.sessions import agent, replies, session
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import list_paradigms, load_paradigm
 from spanlab.sessions import read_responses, read_session
@@ -182,20 +181,3 @@ def test_every_paradigm_can_be_shown_and_nonsense_is_an_invalid_answer(tap: Tap,
     shown = {picture for request in tap.requests for picture in pictures(request)}
     assert shown
     assert all(picture.startswith("data:image/png;base64,") for picture in shown)
-
-
-def test_bytes_that_are_no_text_go_through_everything(tap: Tap, tmp_path: Path) -> None:
-    settings = {**PICTURES, "temperature": 1.5, "extra_body": {"seed": 3}, "max_tokens": 40, "reask": 1}
-    made = session(tmp_path, VSR, agent(VisionServer.model, tap.base_url, **settings), 2, list_length=4)
-    said = "".join(line["reply"]["content"] for line in replies(made.folder))
-    assert "\ufffd" in said, "broken UTF-8"
-    assert any(ord(character) < 32 for character in said), "control characters"
-    table = pd.read_csv(made.folder / "responses.csv", keep_default_na=False)
-    assert len(table) == 8
-    sent_again = [message["content"] for message in tap.requests[-1].body["messages"] if message["role"] == "assistant"]
-    assert any("\ufffd" in content for content in sent_again), "the model sees its own nonsense again"
-    told = spanlab("transcript", made.folder)
-    assert (told.returncode, told.stderr) == (0, "")
-    assert not [character for character in told.stdout if ord(character) < 32 and character not in "\n\t"], (
-        "a reply does not steer the terminal"
-    )

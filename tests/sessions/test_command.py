@@ -173,19 +173,6 @@ def test_a_table_that_a_kill_prevented_is_written_without_asking_the_agent(run: 
     pd.testing.assert_frame_equal(lasting(finished, without=WHO), wanted.drop(columns=WHO))
 
 
-def test_a_cut_session_reads_and_goes_on(run: Run, finished: Path, tmp_path: Path) -> None:
-    wanted = keep(finished)
-    events = (finished / "events.jsonl").read_bytes()
-    (finished / "events.jsonl").write_bytes(events[: events.index(b'"trial_end","trial":"6"') - 60])
-    (finished / "responses.parquet").unlink()
-    part = lasting(finished)
-    pd.testing.assert_frame_equal(part, wanted[wanted["trial"] <= 5])
-    assert run("resume", finished)[0] == 0
-    pd.testing.assert_frame_equal(lasting(finished), wanted)
-    starts = [(event["trial"], event["attempt"]) for event in read_events(finished) if event["event"] == "trial_start"]
-    assert starts == [*((str(n), 1) for n in range(1, 7)), ("6", 2), ("7", 1), ("8", 1)]
-
-
 def test_cut_at_every_byte_of_a_trial_it_goes_on(run: Run, tmp_path: Path) -> None:
     """Wherever the file ends, also inside the line of a former resumption, the session is readable
     and ends with the same table."""

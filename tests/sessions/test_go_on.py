@@ -35,7 +35,6 @@ from spanlab.sessions import Runner, Session, read_session, reopen
 from spanlab.sessions.record.reader import read_events
 from spanlab.sessions.run import Watcher, carry_out
 from spanlab.sessions.session import complete, settings_hash
-from spanlab.stimuli import STIMULI
 
 
 def ninth(percept: Percept, number: int) -> Response:
@@ -354,25 +353,6 @@ def test_a_chat_model_is_sent_the_words_of_then(
     with monkeypatch.context() as then:
         reworded(then)
         assert resumed() == wanted
-
-
-@pytest.mark.slow
-def test_within_a_conversation_displays_stay_as_they_were_said(
-    halves: tuple[Path, Callable[[], list[Any]]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder, resumed = halves
-    for kind in map(STIMULI.get, STIMULI):
-        said = kind.words
-        monkeypatch.setattr(kind, "words", lambda self, said=said: "NOW " + said(self))
-    first, *others = resumed()
-    *before, last = [str(message["content"]) for message in first if message["role"] == "user"]
-    assert "NOW" not in "".join(before)
-    assert "NOW" in last, "what was not sent yet is said as it is now"
-    assert all("NOW" in str(messages) for messages in others)
-    lines = [json.loads(line) for line in (folder / "transcripts.jsonl").read_text(encoding="utf-8").splitlines()]
-    kept = [line for line in lines if "reply" in line]
-    assert len(kept) == len({(line["trial"], line["ask"]) for line in kept}) == 12
-    assert any(event["event"] == "note" and event.get("words") == "as they were sent" for event in read_events(folder))
 
 
 # -- networks --------------------------------------------------------------------------------------

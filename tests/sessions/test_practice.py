@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from command_line import Run
 from paradigm_texts import load, text
-from session_tools import AtTheWindow, Guessing, start, starts
+from session_tools import AtTheWindow, Guessing, starts
 from study_files import Guest, study_in
 from study_files import take as take_study
 
@@ -18,7 +18,7 @@ from spanlab.agents.window import PageContent
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Paradigm, load_paradigm, plan_practice, plan_session
 from spanlab.paradigms.design import session_design
-from spanlab.paradigms.practice_levels import chosen_levels, levels_in_use, practice_levels
+from spanlab.paradigms.practice_levels import levels_in_use, practice_levels
 from spanlab.paradigms.preview.example import example_levels
 from spanlab.sessions import Request, Runner, Session, begin, read_session, reopen
 from spanlab.sessions.practice import result_of
@@ -208,21 +208,6 @@ def test_practice_follows_the_design(tmp_path: Path) -> None:
     session = begun(tmp_path / "data", paradigm, {}, "climb", 4)
     Runner(session, AtTheWindow(Guessing())).run()
     assert {(levels["a"], levels["b"]) for levels in practised(session.folder)} == {(2, "x")}
-
-
-@pytest.mark.slow
-def test_who_says_nothing_of_levels_practises_those_of_the_plan(tmp_path: Path) -> None:
-    cd = load_paradigm("cd")
-    plan = plan_session(cd, 3, session_design(cd), {"feature": "gap", "retention_steps": [12, 18]})
-    assert chosen_levels(cd, session_design(cd), plan) == {"feature": ["gap"], "retention_steps": [12, 18]}
-    session = start(tmp_path, cd, AtTheWindow(Guessing()), plan, seed=3, design="human", practice=True)
-    assert session.info["practice_levels"] == [{"feature": "gap", "set_size": 2, "retention_steps": 12}]
-    assert chosen_levels(cd, session_design(cd), plan_session(cd, 3, session_design(cd))) == {}
-    assert chosen_levels(cd, session_design(cd), plan_session(cd, 3, session_design(cd), trials=5)) == {}, (
-        "five trials cannot have all levels"
-    )
-    vsr = load_paradigm("vsr")
-    assert chosen_levels(vsr, session_design(vsr, "span"), plan_session(vsr, 1, session_design(vsr, "span"))) == {}
 
 
 def test_practice_that_cannot_be_compiled_is_told_before_anybody_sits_down(tmp_path: Path) -> None:

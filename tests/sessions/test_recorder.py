@@ -20,7 +20,6 @@ from spanlab.paradigms import Percept, Truth, load_paradigm
 from spanlab.sessions import Runner, read_responses, reopen
 from spanlab.sessions.record.events import Event
 from spanlab.sessions.record.reader import read_events, read_transcript
-from spanlab.sessions.record.transcript_file import TRANSCRIPTS
 from spanlab.sessions.record.writer import Recorder, TrialJournal
 
 VSR = load_paradigm("vsr")
@@ -61,30 +60,6 @@ def test_requests_without_a_reply_are_counted_per_attempt(tmp_path: Path) -> Non
                 )
     recorder.finish()
     assert in_vain(read_transcript(tmp_path)).count == 2
-
-
-def test_a_disk_that_fails_is_told_to_tasks_that_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(descriptor: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    async def keep() -> None:
-        recorder = Recorder(tmp_path)
-        journal = TrialJournal(recorder, "1", 1, [])
-        await journal.keep({"ask": 1, "request": "r1", "sent": [], "reply": {"content": "", "latency_ms": 1.0}})
-        monkeypatch.setattr(os, "fsync", broken)
-        found = await asyncio.gather(
-            *(
-                journal.keep({"ask": 2, "request": "r2", "sent": [], "reply": {"content": "", "latency_ms": 1.0}})
-                for _ in range(5)
-            ),
-            return_exceptions=True,
-        )
-        assert {str(one) for one in found} == {
-            f"cannot write {tmp_path / TRANSCRIPTS}: No space left on device; free some space, or check the disk"
-        }
-        recorder.finish()
-
-    asyncio.run(keep())
 
 
 def test_every_trial_is_on_the_disk_before_the_next_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -113,20 +113,6 @@ def test_what_was_spent_on_entries_that_are_removed_counts_for_the_budget(
     assert len(tap.requests) == 24
 
 
-def test_one_of_everything_from_another_editor(run: Run, tap: Tap, tmp_path: Path) -> None:
-    """With a byte order mark and line ends of Windows."""
-    path = tmp_path / "one.yaml"
-    path.write_bytes(b"\xef\xbb\xbf" + b"agents: [chat:a@here]\r\nparadigms: {vsr: }\r\nrepeats: 1\r\n")
-    status, out, err = run("replay", "--set-file", path, "--data", tmp_path / "data", "--status")
-    assert status == 0, err
-    assert "1 waiting" in out
-    path.write_bytes(b"\xef\xbb\xbf" + b"agents: [chat:a@here]\r\nparadigms:\r\n  vsr: {trials: 1}\r\n")
-    status, out, err = run("replay", "--set-file", path, "--data", tmp_path / "data")
-    assert status == 0, err
-    (folder,) = find_sessions([tmp_path / "data"])
-    assert read_session(folder)["agent_settings"]["label"] == ""
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [

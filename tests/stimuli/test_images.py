@@ -252,22 +252,6 @@ def test_photographs_are_turned_as_the_camera_says(tmp_path: Path) -> None:
     assert (np.ptp(rows) + 1, np.ptp(columns) + 1) == (40, 20)
 
 
-def test_several_images_stand_in_one_display(tmp_path: Path) -> None:
-    write_faces(tmp_path)
-    parts = (
-        "{show: {image: faces/1.png}, x: 24, y: 48, size: 0.5}, {show: {image: {file: '=\"faces/2.png\"', words: two}},"
-        " x: 72, y: 48, size: 0.25}"
-    )
-    trial = one_image(tmp_path, f"{{together: [{parts}]}}")
-    stimulus = trial.steps[-1].percept.for_machine.stimulus
-    filled = (render(stimulus.scene()) != BACK).any(axis=2)
-    assert filled[:, :48].sum() == pytest.approx(40 * 30, rel=0.01)
-    assert filled[:, 48:].sum() == pytest.approx(20 * 15, rel=0.07)
-    assert not stimulus.said_in_words
-    assert "faces" not in stimulus.words()
-    assert stimulus.words().endswith(": two")
-
-
 # -- sessions --------------------------------------------------------------------------------------
 
 
@@ -343,19 +327,6 @@ def test_every_machine_takes_it_and_is_scored_as_it_should_be(tmp_path: Path, fa
     )
     columns = ["trial_id", "answer", "correct", "serial_position", "set_size"]
     pd.testing.assert_frame_equal(lasting(again.folder)[columns], lasting(sessions["chance"].folder)[columns])
-
-
-def test_a_network_sees_the_frame_alike_in_steps_and_in_batches(faces: Path) -> None:
-    from spanlab.paradigms.network_view import network_arrays
-
-    paradigm = load_paradigm(faces)
-    trials = [compile_trial(paradigm, {"list_length": 3}, seed) for seed in range(3)]
-    view = paradigm.network_view({"list_length": 3})
-    assert view is not None
-    arrays = network_arrays(view, trials, 6)
-    for row, trial in enumerate(trials):
-        for column, step in enumerate(trial.steps):
-            assert np.array_equal(arrays.frames[row, column], network_frame(step.percept.for_machine.stimulus.scene()))
 
 
 def text_of(messages: Any) -> str:

@@ -16,10 +16,8 @@ from starlette.testclient import TestClient
 
 import spanlab
 
-from .. import reports as reports_module
 from ..jobs import Job, Jobs
-from ..points import MarkAnswers, mark_of
-from ..reports import Reports
+from ..points import mark_of
 from ..server import Gate, application
 from .test_app import BASE, CHAT, GOLDEN, HERE, ended
 
@@ -121,23 +119,6 @@ def test_every_mark_of_a_report_leads_to_exactly_its_trials(report: tuple[TestCl
     assert wrong_marks(client, name, data) == []
 
 
-def test_a_mark_that_leads_to_other_trials_is_found(
-    report: tuple[TestClient, str], data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client, name = report
-    right = Reports.answers
-
-    def at_another_place(self: Reports, *asked: Any) -> MarkAnswers | None:
-        behind = right(self, *asked)
-        if behind is None:
-            return None
-        return MarkAnswers(behind.conditions, behind.answers.iloc[:-1])
-
-    monkeypatch.setattr(reports_module.Reports, "answers", at_another_place)
-    with pytest.raises(AssertionError):
-        assert wrong_marks(client, name, data) == []
-
-
 def test_whoever_answered_here_is_linked_and_nobody_else(report: tuple[TestClient, str]) -> None:
     client, name = report
     drawing = drawn(client.get(f"/reports/{name}/page").text)
@@ -205,21 +186,3 @@ def test_chosen_sessions_have_one_report_that_is_made_again(data: Path) -> None:
         answer = client.post("/jobs/compare", json=asked, headers={"origin": BASE})
         assert (answer.status_code, answer.json()["problem"]) == (422, "choose sessions with finished trials")
     assert client.get("/reports/none").status_code == 404
-
-
-def test_a_session_that_is_removed_while_its_report_is_open_is_missed(data: Path, tmp_path: Path) -> None:
-    mine = tmp_path / "data"
-    shutil.copytree(data / CHAT, mine / CHAT)
-    shutil.copytree(data / CHAT, mine / "again")
-    client = let_in(mine)
-    name, _ = made(client, mine, {})
-    figure, row = next(numbered(client.get(f"/reports/{name}/page").text))
-    shutil.rmtree(mine / CHAT)
-    answer = client.get(f"/reports/{name}/points", params={"figure": figure, "mark": row["mark"]})
-    assert answer.status_code in (200, 404)
-    assert answer.status_code == 404 or "gone on" in answer.text
-    shutil.rmtree(mine / "again")
-    assert client.get(f"/reports/{name}/points", params={"figure": figure, "mark": row["mark"]}).status_code == 404
-    shutil.rmtree(mine / ".app" / "reports")
-    assert client.get(f"/reports/{name}").status_code == 404
-    assert client.get("/reports").status_code == 200

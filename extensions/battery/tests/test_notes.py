@@ -3,12 +3,10 @@ session does not feel them."""
 
 from __future__ import annotations
 
-import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from command_line import Run, command_line, complaint
@@ -120,17 +118,3 @@ def test_notes_stay_where_they_are_and_are_in_no_export(study: Study, tmp_path: 
     assert status == 0, err
     assert files(tmp_path / "shared")
     assert not any(b"SECRETWORD" in content for content in files(tmp_path / "shared").values())
-
-
-def test_the_table_of_scores_counts_notes(study: Study, tmp_path: Path, run: Run) -> None:
-    take(study, tmp_path / "data", "p01")
-    folder = take(study, tmp_path / "data", "p02").folder
-    for text in ("one", "two"):
-        run("study", "note", folder, text)
-    status, _, err = run("scores-by-person", tmp_path / "data", "-o", tmp_path / "scores")
-    assert status == 0, err
-    header, *rows = (tmp_path / "scores" / "scores.csv").read_text(encoding="utf-8").splitlines()
-    place = header.split(",").index("notes")
-    counts: dict[str, Any] = {row.split(",")[0]: row.split(",")[place] for row in rows}
-    assert [float(counts[name] or 0) for name in ("p01", "p02")] == [0, 2]
-    assert json.loads((folder / NOTES).read_text(encoding="utf-8").splitlines()[0])["text"] == "one"

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from benchmark_cards import means_of, rates, verdicts
+from benchmark_cards import rates, verdicts
 from command_line import Run
 
 import spanlab
@@ -22,7 +22,6 @@ from spanlab.analysis.means import Contrast
 from spanlab.analysis.nback import PUBLISHED, layout, published_blocks
 from spanlab.core.errors import SpanLabError
 from spanlab.extensions.benchmark.card import (
-    BLUNT,
     UNKNOWN,
     UNREAD,
     _body,
@@ -34,7 +33,7 @@ from spanlab.extensions.benchmark.card import (
 )
 from spanlab.extensions.benchmark.command import agent_problems, problems_of, table_problems
 from spanlab.extensions.benchmark.drawing import gallery, page, picture
-from spanlab.extensions.benchmark.measures import level_weights, of_published_people, weights
+from spanlab.extensions.benchmark.measures import of_published_people
 from spanlab.extensions.benchmark.running import agent_at
 from spanlab.extensions.benchmark.suite import NBACK, Effect, read_suite
 from spanlab.sessions import find_sessions
@@ -142,19 +141,6 @@ def test_all_trials_of_the_suite_have_conditions_that_published_people_have() ->
                 assert not known or {*(levels if isinstance(levels, list) else [levels])} <= known, (paradigm, column)
 
 
-def test_weights_are_slopes_and_differences() -> None:
-    assert level_weights("slope", np.array([1.0, 2.0, 3.0])) @ np.array([5.0, 7.0, 9.0]) == pytest.approx(2)
-    assert level_weights("first", np.array([1.0, 2.0, 3.0, 4.0])) @ np.array([9.0, 4.0, 6.0, 1.0]) == pytest.approx(4)
-    assert level_weights("last", np.array([1.0, 2.0, 3.0, 4.0])) @ np.array([9.0, 4.0, 6.0, 1.0]) == pytest.approx(-4)
-    assert np.isnan(level_weights("first", np.array([1.0, 2.0]))).all()
-    set_size = next(effect for effect in SUITE.effects if effect.paradigm == "vsr" and effect.effect == "set size")
-    by, means = means_of("vsr")
-    places = sorted(means, key=str)
-    lengths = {length: np.mean([means[place] for place in places if place[0] == length]) for length in (3, 4, 5, 6)}
-    slope = np.polyfit([*lengths], [*lengths.values()], 1)[0]
-    assert weights(set_size, by, places) @ np.array([means[place] for place in places]) == pytest.approx(slope)
-
-
 def test_a_card_has_the_published_means_of_people_and_no_verdict(benchmarked: Path) -> None:
     card = read_card(benchmarked / "card" / "card.json")
     assert card["trials"] == card["comparable"] == 34
@@ -185,25 +171,6 @@ def test_published_d_primes_are_those_of_the_study() -> None:
     effect = next(effect for effect in card["effects"] if effect["paradigm"] == "nback_verbal")
     assert effect["agent"]["value"] == pytest.approx(table["dprime_signed_mean"].mean(), abs=1e-6)
     assert [beside["name"] for beside in effect["against"]].count("gpt-4") == 0
-
-
-@pytest.mark.slow
-def test_where_the_margin_does_not_tell_a_guesser_there_is_no_verdict(benchmarked: Path, tmp_path: Path) -> None:
-    """People who guess are no further from a guesser than any margin; people who are right are."""
-    answers = load([benchmarked / "data"]).scored.items
-    answers = answers[answers["paradigm"] == "smu"].drop(columns=["session"])
-    people = [
-        answers.assign(session=f"s{at}", participant=f"P{at}", agent_kind="participant", agent="participant")
-        for at in range(6)
-    ]
-    random = np.random.RandomState(1)
-    for right, blunt in ((0.11, True), (0.9, False)):
-        crowd = pd.concat(people, ignore_index=True)
-        crowd.assign(correct=random.rand(len(crowd)) < right).to_csv(tmp_path / "people.csv", index=False)
-        card = card_of(read_suite(benchmarked / "small.yaml"), benchmarked / "data", tmp_path / "people.csv")
-        accuracy = card["effects"][0]["against"][0]
-        assert accuracy["name"].startswith("your people")
-        assert (accuracy["verdict"] == BLUNT) == blunt
 
 
 def test_a_laboratorys_own_people_give_verdicts(benchmarked: Path, tmp_path: Path) -> None:

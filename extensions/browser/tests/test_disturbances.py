@@ -172,27 +172,6 @@ def test_a_tab_in_front_hides_the_page_and_the_trial_is_replaced(
     )
 
 
-def test_a_second_tab_is_told_and_goes_on_when_the_first_is_closed(tmp_path: Path, browser: Chromium) -> None:
-    (source := tmp_path / "places.yaml").write_text(PLACES, encoding="utf-8")
-    data = data_folder(tmp_path)
-    with (
-        served(ParadigmOffer.checked(str(source), data, trials=1, practice=False), "ideal") as server,
-        browser.window() as second,
-    ):
-        with browser.window() as first:
-            for tab in (first, second):
-                tab.screen(900, 700)
-                tab.open(server.address("P01"))
-                tab.until("document.querySelector('#sheet button') !== null")
-                tab.evaluate("document.querySelector('#sheet button').click()")
-            text = second.until("document.body.innerText.includes('another tab') && document.body.innerText")
-            time.sleep(1.0)
-            assert "connection is lost" not in second.evaluate("document.body.innerText"), text
-        assert "Thank you" in hands_of(second, server).go()
-    (folder,) = data.iterdir()
-    assert read_responses(folder).correct.all()
-
-
 def test_the_verdict_on_an_undisturbed_visit_counts_no_display_that_an_answer_ended_as_off_plan(
     tmp_path: Path, browser: Chromium
 ) -> None:

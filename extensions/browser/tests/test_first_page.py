@@ -145,26 +145,6 @@ def test_a_session_that_waits_for_its_page_lets_others_work() -> None:
     turns.acquire(begins=True)
 
 
-def test_no_session_begins_while_somebody_waits_for_a_first_page() -> None:
-    turns = Turns(1)
-    reads, comes = (Channel(epoch, lambda event: True, turns=turns) for epoch in ("a", "b"))
-    command = reads.command("page", {})
-    comes.turn.arrive()
-    works = threading.Event()
-
-    def reads_on() -> None:
-        reads.wait(command, "done")
-        works.set()
-
-    reads.take(PageEvent("a:1", "a", command, "done", -1, {}))
-    thread = threading.Thread(target=reads_on, daemon=True)
-    thread.start()
-    assert not works.wait(0.3)
-    with comes.turn.idle():  # it has its first page
-        assert works.wait(60)
-        reads.turn.end()
-
-
 def test_nobody_waits_for_ever_for_the_first_pages_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spanlab.extensions.browser.participant.channel._PAGES_FIRST_S", 0.1)
     turns = Turns(1)

@@ -21,8 +21,7 @@ from spanlab.core.errors import SpanLabError
 from spanlab.extensions.fitting.agent import Cognitive, Remembering
 from spanlab.extensions.fitting.likelihood import FOLDS, Fit, Likelihood, Space, fit, folds, held_out, holds, limits
 from spanlab.extensions.fitting.models import MODELS, Model, models_named
-from spanlab.extensions.fitting.reading import Answerer, answerers, published
-from spanlab.extensions.fitting.study import study
+from spanlab.extensions.fitting.reading import answerers, published
 from spanlab.extensions.fitting.trials import Trials, given_before, observed, stages
 
 
@@ -51,22 +50,6 @@ def test_a_fit_is_at_least_as_likely_as_what_was_planted(model: Model, kind: Any
     assert found.bic == pytest.approx(len(at) * math.log(len(trials)) - 2 * found.log_likelihood)
 
 
-@pytest.mark.slow
-def test_an_interval_ends_where_the_profile_has_fallen_by_half_a_quantile() -> None:
-    trials, *_ = planted(models_named("slots")[0], "report", 300, 3)
-    found = fit(models_named("slots")[0], trials)
-    for name, (low, high) in limits(found, trials).items():
-        assert low < found.values[name] < high
-        for end in (low, high):
-            best = max(
-                -_minus(found.model, trials, {**found.values, name: end, other: value})
-                for other in found.values
-                if other != name
-                for value in np.linspace(0.7, 1.4, 281) * found.values[other]
-            )
-            assert found.log_likelihood - best == pytest.approx(chi2.ppf(0.95, 1) / 2, abs=0.06), name
-
-
 #: Model, kind of answers, how many, number of the answerer, and the parameter whose profile has a
 #: second valley.
 STUCK = (("resource", "change", 150, 30, "criterion"), ("resource", "change", 150, 35, "power"))
@@ -85,10 +68,6 @@ def test_an_interval_is_that_of_the_lowest_profile(name: str, kind: Any, count: 
     assert holds(found, trials, space.numbers(at))[key]
     low, high = limits(found, trials)[key]
     assert low <= value <= high
-
-
-def _minus(model: Model, trials: Trials, values: dict[str, float]) -> float:
-    return -float(model.log_likelihood(values, trials).sum())
 
 
 def test_held_out_answers_are_predicted_by_the_others() -> None:
@@ -365,22 +344,3 @@ def test_the_command_says_which_models_there_are(run: Run, options: tuple[str, .
     assert status == 1
     assert said in " ".join(complaint.split())
     assert "Traceback" not in complaint
-
-
-@pytest.mark.slow
-def test_workers_fit_as_one_process_does() -> None:
-    """And people get the table of model selection, which one person or one model has not."""
-    random = np.random.RandomState(1)
-    people = [
-        Answerer(
-            "planted", f"P{n}", True, (trials := design("detection", 60, n)).answered(random.randint(0, 2, len(trials)))
-        )
-        for n in range(3)
-    ]
-    alone, shared = (study(people, ["sdt-shared", "threshold"], 10, 1, workers=workers) for workers in (None, 2))
-    assert alone.rows() == shared.rows()
-    np.testing.assert_array_equal(alone.recovery.aicc, shared.recovery.aicc)
-    head, rows = alone.selection_table()
-    assert [row[0] for row in rows] == ["sdt-shared", "threshold"]
-    assert head[3] == "protected exceedance"
-    assert study(people[:1], ["sdt-shared", "threshold"], 10, 1).selection_table() == ((), [])

@@ -15,9 +15,9 @@ from scipy.special import i0, ive, roots_legendre
 from scipy.stats import gamma, norm, vonmises
 
 from spanlab.analysis.stats.signal_detection import detection
-from spanlab.extensions.fitting.likelihood import Likelihood, Space, fit
+from spanlab.extensions.fitting.likelihood import Space, fit
 from spanlab.extensions.fitting.markers import MovingMarkers
-from spanlab.extensions.fitting.models import MODELS, Model, models_named
+from spanlab.extensions.fitting.models import Model, models_named
 from spanlab.extensions.fitting.models.order import MemoryMeasurement
 from spanlab.extensions.fitting.trials import Trials
 from spanlab.paradigms.samplers.updating import MarkerWalk
@@ -330,23 +330,3 @@ def test_updating_is_that_of_the_formulas(boxes: int, outdated: float) -> None:
             assert all(np.ptp(wanted[roles == role]) < 1e-12 for role in there)  # cells of one role are equally likely
             seen |= set(there)
     assert seen == (set(range(6)) if boxes > 1 else {0, 1, 3})
-
-
-@pytest.mark.parametrize(
-    ("model", "kind"),
-    [(model, kind) for model in MODELS for kind in model.kinds],
-    ids=lambda value: getattr(value, "name", str(value)),
-)
-def test_answers_come_as_often_as_they_are_likely(model: Model, kind: Any) -> None:
-    """A model's own answers are less likely under other parameters; and equal rows are counted, not
-    lost."""
-    trials = design(kind, 400, levels=6 if model.name == "sdt-unequal" else 2)
-    space = Space.of(model, trials)
-    typical = np.array([p.to_scale(p.typical) for p, _ in space.places])
-    answered = trials.answered(model.draw(space.values(typical, trials), trials, np.random.RandomState(1)))
-    likelihood = Likelihood(model, answered)
-    each = model.log_likelihood(space.values(typical, answered), answered)
-    assert likelihood(typical) == pytest.approx(-each.sum(), abs=1e-6)
-    other = typical + np.array([0.9 * p.spread for p, _ in space.places])
-    lower, upper = (np.array(side) for side in zip(*space.bounds, strict=True))
-    assert likelihood(typical) < likelihood(np.clip(other, lower, upper))

@@ -21,8 +21,8 @@ from spanlab.analysis.report import ReportSection, SectionRequest
 from spanlab.analysis.report.folder import FigureFiles, Folder
 from spanlab.core import SpanLabError
 from spanlab.extensions.fitting.agent import Cognitive, Remembering
-from spanlab.extensions.fitting.reading import Answerer, answerers
-from spanlab.extensions.fitting.saved import FILE, FORMAT, digest, section, stored
+from spanlab.extensions.fitting.reading import Answerer
+from spanlab.extensions.fitting.saved import FILE, digest, section, stored
 
 MODELS = ("--model", "slots", "--model", "sdt-shared", "--simulated", "10")
 
@@ -116,28 +116,6 @@ def test_a_section_does_not_show_fits_of_other_answers(run: Run, tmp_path: Path)
     assert made.notes == (
         "cd: the models were fitted to other answers than those of this page, and are not shown. Fit again.",
     )
-
-
-def test_fits_of_the_same_answers_are_shown(tmp_path: Path) -> None:
-    data = people_and_machines(tmp_path / "data", 0, 8, ("chance",))
-    everybody, _ = answerers(load([data]))
-    fits = {
-        "answers": digest(everybody),
-        "described": "slots",
-        "sentences": ["who: slots"],
-        "tables": {},
-        "figures": {},
-    }
-    (data / FILE).write_text(json.dumps({"format": FORMAT, "paradigms": {"cd": fits}}), encoding="utf-8")
-    made = shown(data, tmp_path)
-    assert made is not None
-    assert made.notes == ("cd: slots", "cd: who: slots")
-    spanlab.replay("cd", agent="chance", trials=8, seed=51, data=data)
-    made = shown(data, tmp_path)
-    assert made is not None
-    assert [note.partition(",")[0] for note in made.notes] == [
-        "cd: the models were fitted to other answers than those of this page"
-    ]
 
 
 def test_a_hash_knows_every_answer() -> None:

@@ -222,18 +222,6 @@ def test_the_longest_trial_is_known_beforehand() -> None:
     assert Task("cd", levels={"retention_steps": [0, 6], "set_size": 2}).seq_len == 8
 
 
-def test_what_no_network_takes_has_no_batches() -> None:
-    both: Any = ["vsr", "cd"]
-    with pytest.raises(SpanLabError, match="a data set is of one paradigm: make one for each"):
-        Dataset(both)
-    with pytest.raises(SpanLabError, match="no 'network' section"):
-        Dataset("digit_span")
-    with pytest.raises(SpanLabError, match="one trial or more"):
-        Dataset("vsr", batch_size=0)
-    with pytest.raises(TypeError, match="batches=N"):
-        len(Dataset("vsr"))
-
-
 def test_an_environment_rewards_right_answers_and_shows_none() -> None:
     environment = Task("vsr", levels={"list_length": 3})
     frame, info = environment.reset(seed=3)
@@ -258,21 +246,6 @@ def test_an_environment_rewards_right_answers_and_shows_none() -> None:
     assert [info["gt"] for info in infos] == answers
     with pytest.raises(SpanLabError, match="the trial is over"):
         environment.step(0)
-
-
-def test_an_environment_is_seeded_and_goes_on() -> None:
-    first, second = Task("cd", levels={"set_size": 2}), Task("cd", levels={"set_size": 2})
-    assert np.array_equal(first.reset(seed=1)[0], second.reset(seed=1)[0])
-    here, there = first.reset()[0], second.reset()[0]
-    assert np.array_equal(here, there)
-    assert not np.array_equal(first.reset(seed=1)[0], first.reset(seed=2)[0])
-    import gymnasium
-    from gymnasium.utils.env_checker import check_env
-
-    made = gymnasium.make("spanlab/Task-v1", paradigm="vsr", levels={"list_length": 2})
-    check_env(made.unwrapped, skip_render_check=True)
-    with pytest.raises(SpanLabError, match="several answers at once"):
-        Task("sfr", levels={"list_length": 3}).reset()
 
 
 def test_environments_side_by_side_have_trials_of_their_own() -> None:

@@ -213,34 +213,6 @@ def test_a_folder_that_cannot_be_written_is_told(small: Path, tmp_path: Path) ->
     assert "Traceback" not in done.stderr
 
 
-def test_a_task_of_an_unknown_paradigm_needs_its_file(tmp_path: Path) -> None:
-    known = load_paradigm("vsr")
-    view = known.network_view(known.combinations()[0])
-    assert view is not None
-    network = build(
-        model_settings(encoder="worm", architecture="rnn", hidden=4),
-        {"mine": task_seen_in(view.model_copy(update={"task": "mine"}))},
-        seed=1,
-    )
-    save(
-        tmp_path / "mine.pt",
-        network,
-        "mine",
-        TrainedOn(paradigms={"mine": "0"}, levels={}, steps=0, trials={}, config=""),
-    )
-    done = spanlab("neural", tmp_path / "mine.pt", "-o", tmp_path / "out", "--trials", "2")
-    assert done.returncode == 1
-    assert "no paradigm in the library is the task 'mine'" in done.stderr
-    (tmp_path / "mine.yaml").write_text(
-        "extends: vsr\nparadigm: mine\nversion: 1\nfactors: {list_length: [2, 3]}\nnetwork: {task: mine}\n"
-    )
-    done = spanlab(
-        "neural", tmp_path / "mine.pt", "-o", tmp_path / "out", "--trials", "2", "--paradigm", tmp_path / "mine.yaml"
-    )
-    assert done.returncode == 0, done.stderr
-    assert "mine has changed since the network was trained on it" in whole(tmp_path / "out")
-
-
 MODULE = """
 import torch
 from torch import nn

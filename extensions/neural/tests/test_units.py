@@ -3,10 +3,7 @@ others."""
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +11,6 @@ from hypothesis.extra import numpy as arrays
 from neural_states import states
 
 from spanlab.core.errors import SpanLabError
-from spanlab.extensions.neural.charts import COLOURS, matrix_chart, on_black, planes_chart
 from spanlab.extensions.neural.clusters import cluster_units
 from spanlab.extensions.neural.projection import MOST_POINTS, neighbours, principal
 from spanlab.extensions.neural.states import (
@@ -268,17 +264,3 @@ def test_of_many_points_some_are_drawn_and_that_is_told(monkeypatch: pytest.Monk
     assert plane is not None
     assert len(plane.x) == len(plane.rows) == len(set(plane.rows.tolist())) == 40 < MOST_POINTS
     assert "40 of 60 points" in plane.caption
-
-
-def test_figures_have_colours_of_their_own_on_black_and_what_stands_in_cells_keeps_its_own() -> None:
-    plane = principal(RANDOM.normal(size=(40, 4)))
-    assert plane is not None
-    groups = [str(at % 3) for at in plane.rows]
-    light = json.dumps(planes_chart([("Principal components", plane, groups, True)], title=""))
-    dark = json.dumps(on_black(json.loads(light)))
-    assert not {colour for colour in (*COLOURS, "#ffffff", "#1c1c1c") if colour in dark}
-    assert {colour for colour in (*COLOURS[:3], "#ffffff") if colour in light} == {*COLOURS[:3], "#ffffff"}
-    cells = pd.DataFrame({"a": ["x", "y"], "b": ["x", "x"], "value": [0.1, 0.9]})
-    matrix = json.dumps(on_black(matrix_chart(cells, "a", "b", "value", title="", legend="", format_=".2f")))
-    assert '"white"' in matrix  # on a dark cell, whatever is around it
-    assert "#15171b" in matrix

@@ -3,7 +3,6 @@ size of the test where nothing was planted."""
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -116,25 +115,6 @@ def test_near_the_ceiling_conditions_are_alike_where_a_page_says_so(between: boo
         told.append(equivalence_test(apart, margin).verdict == "within the margin")
     assert _near_the_ends(student, both, 24 * 24, margin, between).tolist() == told
     assert sum(told) < student.sum()
-
-
-@pytest.mark.parametrize(("people", "trials", "shares"), [(2, 5, (0.95, 0.2)), (3, 3, (0.9, 0.3)), (2, 10, (0.5, 0.6))])
-def test_small_studies_find_a_difference_as_often_as_all_samples_that_there_are(
-    people: int, trials: int, shares: tuple[float, float]
-) -> None:
-    """Student's test, of samples counted in whole numbers, which know no rounding."""
-    first, second = (scipy.stats.binom.pmf(np.arange(trials + 1), trials, share) for share in shares)
-    chance_of = {away: float(np.trace(np.outer(first, second), away)) for away in range(-trials, trials + 1)}
-    wanted = 0.0
-    for sample in itertools.product(chance_of, repeat=people):
-        squares = people * sum(away**2 for away in sample) - sum(sample) ** 2
-        t = sum(sample) / math.sqrt(squares / (people - 1)) if squares else 0.0
-        if abs(t) > scipy.stats.t.ppf(0.975, people - 1):
-            wanted += math.prod(chance_of[away] for away in sample)
-    assumed = Assumed(shares[0], shares[1] - shares[0], 0.0, 0.0)
-    both = assumed.simulated(assumed.difference, people, trials, 20_000, np.random.RandomState(1))
-    found = _rejects(*_within(*both)).mean()
-    assert found == pytest.approx(wanted, abs=4 * math.sqrt(wanted * (1 - wanted) / 20_000))
 
 
 def test_differences_that_are_equal_but_for_rounding_have_no_spread() -> None:
@@ -308,30 +288,6 @@ def test_simulated_times_have_the_planted_means_and_spread() -> None:
         0, 2000, 1, 20, np.random.RandomState(2)
     )[0]
     assert scipy.stats.skew(one.ravel()) == pytest.approx(2 * 0.75**3, abs=0.1)  # of an ex-Gaussian
-
-
-@pytest.mark.slow
-def test_the_simulated_tests_of_sensitivity_and_times_are_those_that_a_page_prints() -> None:
-    for value, data in (("d_prime", detecting(8)), ("rt_ms", timed(8))):
-        scored = score_table(data)
-        effect = conditions_effect(scored, "cd", "set_size", value=value)
-        (row,) = (one for one in trends(effect, scored, "cd").to_dict("records"))
-        means = effect.evidence(scored, "cd").cells[""]
-        if effect.sensitivity is not None:
-            shares = np.array(
-                [effect.sensitivity.each(means, pair, "d′")[0] for pair in effect.sensitivity.pairs(means).values()]
-            )
-        else:
-            shares = (
-                scored.items[scored.items["correct"] == 1]
-                .groupby(["participant", "set_size"])["rt_ms"]
-                .mean()
-                .unstack()
-                .to_numpy(float)
-                .T
-            )
-        found, se, _ = _within(shares[None, 0], shares[None, 1])
-        assert row["t"] == pytest.approx(float(found[0] / se[0]))
 
 
 def test_spread_of_sensitivity_and_times_comes_from_data() -> None:

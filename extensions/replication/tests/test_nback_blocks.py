@@ -8,7 +8,7 @@ import pytest
 from command_line import Run, complaint
 from hypothesis import given
 from hypothesis import strategies as st
-from nback_files import LETTERS, UNLABELLED, block_text, identity_block, write_block, write_letters
+from nback_files import UNLABELLED, block_text, identity_block, write_block, write_letters
 
 from spanlab.core.errors import SpanLabError
 from spanlab.exchange import trials_format
@@ -127,39 +127,6 @@ def test_export_then_import_gives_the_same_blocks(tmp_path: Path, name: str, gen
         assert imported.set.generator == (
             "published" if generator == "published" or 7 not in sizes else imported.set.generator
         )
-
-
-@pytest.mark.slow
-def test_exported_blocks_are_those_of_the_paradigm_and_stay_when_others_are_added(tmp_path: Path, run: Run) -> None:
-    assert run("export", "nback", "nback_spatial", "a", "--blocks", "2", "--seed", "3")[0] == 0
-    assert run("export", "nback", "nback_spatial", "b", "--blocks", "5", "--n", "3,2", "--seed", "3")[0] == 0
-    both = [
-        path.relative_to(tmp_path / "a")
-        for path in sorted((tmp_path / "a").rglob("[01].txt"))
-        if "1back" not in str(path)
-    ]
-    assert len(both) == 16
-    for path in both:
-        assert (tmp_path / "a" / path).read_bytes() == (tmp_path / "b" / path).read_bytes()
-    assert len(list((tmp_path / "b").rglob("*.txt"))) == 4 * 2 * 5
-    status, out, _ = run(
-        "export",
-        "nback",
-        "nback_verbal",
-        "c",
-        "--lures",
-        "high",
-        "--n",
-        "2",
-        "--block-length",
-        "30",
-        "--generator",
-        "published",
-    )
-    assert (status, out) == (0, "c/letters: 50 blocks\n")
-    (imported,) = import_blocks(tmp_path / "c", tmp_path / "out")
-    # 7 of 30 items are lures, from the third on, where the exported level was high
-    assert {sum(item["lag"] is not None for item in one.draws["items"][2:]) for one in TrialsFile(imported.file)} == {7}
 
 
 def test_blocks_with_cells_that_published_ones_never_use_are_of_the_other_generator(tmp_path: Path) -> None:
@@ -442,18 +409,3 @@ def test_an_interrupted_import_leaves_nothing(tmp_path: Path, monkeypatch: pytes
     with pytest.raises(KeyboardInterrupt):
         import_blocks(tmp_path / "letters", tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["letters"]
-
-
-def test_names_of_sets() -> None:
-    for name in PARADIGMS:
-        sizes = load_paradigm(name).factors.get("grid")
-        for size in sizes.levels if sizes is not None else [None]:
-            known = set_named(name_of(name, size))
-            assert known is not None
-            assert known.grid == size
-            assert name.startswith(known.paradigm)
-    assert set_named("grids") == set_named("grids_3x3")
-    assert [
-        set_named(name) for name in ("Letters", "grids_3x4", "grids_33", "grids_3x3_abstraction_3", "letters_30", "")
-    ] == [None] * 6
-    assert set(LETTERS) == set(load_paradigm("nback_verbal").data["draw"]["items"]["nback_block"]["symbols"])

@@ -191,27 +191,6 @@ def test_both_spellings_of_list_lengths_are_read(tmp_path: Path) -> None:
     ).read_bytes()
 
 
-def test_only_what_is_there_is_imported(tmp_path: Path, run: Run) -> None:
-    splits = {"train": trials_of(SETS["sts"])[:3], "test": trials_of(SETS["sts"])[3:5]}
-    root = write_folder(
-        tmp_path / "data", {SETS["sts"].folder: splits, "Spatial_Task_Switching_Alternate": {"train": []}}
-    )
-    status, out, err = run("import", "worm", root, "-o", tmp_path / "trials")
-    assert status == 0
-    assert out.splitlines() == [
-        f"{tmp_path / 'trials' / 'sts.train.jsonl'}: 3 trials",
-        f"{tmp_path / 'trials' / 'sts.test.jsonl'}: 2 trials",
-    ]
-    assert "NOTE Spatial_Task_Switching_Alternate is not a published data set of WorM and was left out" in err
-    status, out, _ = run("import", "worm", root / SETS["sts"].folder, "-o", tmp_path / "one")
-    assert (status, len(out.splitlines())) == (0, 2), "a data set by itself"
-    assert "holds no data set of WorM: expected folders such as Spatial_Free_Recall" in complaint(
-        *run("import", "worm", tmp_path, "-o", tmp_path / "none")
-    )
-    assert "is not a folder" in complaint(*run("import", "worm", tmp_path / "nowhere", "-o", tmp_path / "none"))
-    assert not (tmp_path / "none").exists()
-
-
 def test_keys_that_nobody_knows_are_told(tmp_path: Path, run: Run) -> None:
     trials = trials_of(SETS["vsr"])[:4]
     for trial in trials[:3]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from chat_sessions import steady, table, take, words
+from chat_sessions import table, take, words
 from chat_trials import HERE, context
 
 from spanlab.agents.chat import Before, ChatAgent, ChatSettings
@@ -19,8 +19,6 @@ from spanlab.agents.chat.conversation import NOTEPAD_TEXT
 from spanlab.agents.chat.cost.estimate import by_pieces
 from spanlab.agents.chat.episode import ChatEpisode
 from spanlab.agents.chat.messages import Reply, Request
-from spanlab.analysis.data.sessions import gather
-from spanlab.analysis.report.text import _contexts
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import compile_trial, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
@@ -155,25 +153,3 @@ def test_notes_that_were_cut_off_are_marked(tmp_path: Path, monkeypatch: pytest.
     session, _ = take(tmp_path, VSR, FEW, say, {"notepad": True})
     answers = [event for event in read_events(session.folder) if event["event"] == "step" and "ask" in event]
     assert [event["notes"].get("notepad_cut_off") for event in answers] == [True, None, None] * 3
-
-
-def test_the_page_says_whether_the_list_was_still_to_be_read(tmp_path: Path) -> None:
-    take(tmp_path, VSR, FEW, say, {})
-    take(tmp_path, VSR, FEW, say, {"notepad": True, "label": "notes"}, seed=5)
-    take(tmp_path, VSR, FEW, steady("4"), {"retention_load": 2000, "delivery": "acknowledged", "label": "load"}, seed=6)
-    facts = list(gather([tmp_path]).sessions)
-    (remark,) = _contexts(facts, {})
-    assert "had the paradigm's instructions, and, when asked, the list still in its context" in remark.text
-    assert (
-        "chat:m (notes) had the paradigm's instructions, and, when asked, nothing but its own notes of the list"
-        in remark.text
-    )
-    assert (
-        "one display a turn, and, when asked, the list still in its context, after a text of about 2,000 tokens"
-        in remark.text
-    )
-    assert remark.text.endswith("People had only their memory.")
-    assert remark.warning
-    (only_notes,) = _contexts([one for one in facts if one.label == "notes"], {})
-    assert not only_notes.warning
-    assert _contexts([], {}) == []

@@ -285,25 +285,6 @@ def test_no_trial_begins_where_pictures_are_dropped_and_the_session_goes_on_once
     assert found["read"] == 3
 
 
-def test_a_session_that_goes_on_does_not_pay_for_the_check_again(tmp_path: Path) -> None:
-    plan = plan_session(VSR, seed=4, trials=2, design=SessionDesign())
-    seeing, asked = answering(sees(192)), []
-
-    def moody(request: Request) -> Answer:
-        asked.append(request)
-        return (400, "application/json", b'{"error": {"message": "no"}}') if len(asked) == 6 else seeing(request)
-
-    with listening(moody) as tap:
-        agent = agent_at(tap)
-        session = begin(tmp_path, VSR, agent, plan, Wanted(seed=4))
-        with pytest.raises(SpanLabError):
-            Runner(session, agent).run()
-        before = len(tap.requests)
-        Runner(reopen(session.folder), agent_at(tap)).run()
-        assert all(len(request.body["messages"]) > 1 for request in tap.requests[before:]), "trials only"
-    assert read_session(session.folder)["apparatus"]["vision"]["read"] == 3
-
-
 def test_the_cache_does_not_answer_for_a_servers_eyes(tmp_path: Path) -> None:
     for _ in range(2):
         with listening(answering(sees(192))) as tap:

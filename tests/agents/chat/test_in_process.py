@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import functools
 import io
 import math
 import re
@@ -158,23 +157,6 @@ def test_a_model_that_was_never_taught_to_chat_is_scored_at_the_borders_of_its_t
         assert found[answer] == pytest.approx(probability(base, before, f" {answer}\n"), abs=2e-3)
     (reply,) = replies(InProcess(str(base)), [outgoing()])
     assert reply.prompt_tokens == len(before)
-
-
-def test_what_answers_share_is_computed_once(chat: Path) -> None:
-    hook, read = InProcess(str(chat)), 0
-    model = hook._loaded[0]
-    forward = model.forward
-
-    @functools.wraps(forward)
-    def counted(*given: Any, **how: Any) -> Any:
-        nonlocal read
-        read += (given[0] if given else how["input_ids"]).shape[1]
-        return forward(*given, **how)
-
-    model.forward = counted
-    assert len(likelihoods(hook, "prompt", NINE)) == 9
-    prompt = len("[system]Remember.[user]Which one?[assistant]") + 2
-    assert read <= prompt + 9 * 4, "the conversation once, and each answer with its end"
 
 
 def picture(colour: str) -> dict[str, Any]:

@@ -226,22 +226,6 @@ def test_a_conversation_only_grows() -> None:
     assert len({request.identity for request in requests}) == len(requests)
 
 
-def test_own_work_grows_with_a_conversation_and_not_with_its_square(monkeypatch: pytest.MonkeyPatch) -> None:
-    from spanlab.agents.chat import conversation
-
-    hashed: list[int] = []
-    original = conversation.chained
-    monkeypatch.setattr(
-        conversation, "chained", lambda before, value: hashed.append(len(json.dumps(value))) or original(before, value)
-    )
-    hold(BLOCK, VERBAL, settings(), lambda *_: "m")
-    half = sum(hashed) / 2
-    hashed.clear()
-    percepts = [step.percept for step in BLOCK.steps]
-    hold(BLOCK, VERBAL, settings(), lambda *_: "m", percepts[: len(percepts) // 2])
-    assert sum(hashed) > 0.8 * half
-
-
 @settings_of_tests(max_examples=60, deadline=None)
 @given(
     replies=st.lists(st.text(max_size=30), min_size=9, max_size=9),

@@ -171,21 +171,6 @@ def test_the_margin_says_what_became_of_each_answer(tmp_path: Path) -> None:
     assert "11 + 2 tokens" in text
 
 
-def test_what_was_answered_beside_the_items_is_no_item(tmp_path: Path) -> None:
-    loaded = load_paradigm("sfr")
-    (planned,) = plan_session(loaded, 3, SessionDesign(), trials=1)
-    (asked,) = [step for step in planned.compile(loaded, "corrected").steps if step.percept.ask is not None]
-    correct = asked.truth.answer
-    assert isinstance(correct, tuple)
-    assert asked.percept.ask is not None
-    intrusions = [cell for cell in range(100) if cell not in correct][: len(correct) - 1]
-    with saying(asked.percept.ask.kind.write((correct[0], *intrusions))) as tap:
-        session = _session(tmp_path, tap.base_url, "sfr", trials=1)
-    read = Transcript(session.folder)
-    (turn,) = read.talk("1").turns
-    assert (turn.mark, turn.right, turn.items) == ("partly", 1, len(correct))
-
-
 def test_a_picture_that_is_not_the_one_that_was_sent_is_marked(tmp_path: Path) -> None:
     with saying("1") as tap:
         session = _session(tmp_path, tap.base_url, trials=1, **PICTURES)

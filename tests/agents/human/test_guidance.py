@@ -15,10 +15,6 @@ from paradigm_texts import load, text
 from session_tools import AtTheWindow, take
 
 from spanlab.agents.base import Response
-from spanlab.agents.chat.agent import ChatAgent
-from spanlab.agents.chat.conversation import Conversation
-from spanlab.agents.chat.settings import ChatSettings
-from spanlab.agents.chat.transport.endpoint import Endpoint
 from spanlab.agents.human import WindowOptions
 from spanlab.agents.human.display.surface import SurfaceView
 from spanlab.agents.human.input.answering import AnswerSheet, Press
@@ -26,7 +22,7 @@ from spanlab.agents.human.pages import Strip, heading
 from spanlab.agents.human.participant import Participant
 from spanlab.agents.human.stage import Stage, letter_beside
 from spanlab.agents.window import PageContent
-from spanlab.core.errors import ParadigmError, SpanLabError
+from spanlab.core.errors import ParadigmError
 from spanlab.core.locale import ordinal, sentence
 from spanlab.paradigms import (
     AnswerKeys,
@@ -47,11 +43,6 @@ from spanlab.sessions.session import brief
 from spanlab.stimuli.kinds.plain import Blank
 
 LANGUAGES = ("en", "de")
-
-
-def model(**settings: Any) -> ChatAgent:
-    """A chat model that nobody asks."""
-    return ChatAgent("any", ChatSettings(**settings), Endpoint("http://127.0.0.1:9", key_variable=None))
 
 
 # -- what is asked ---------------------------------------------------------------------------------
@@ -192,22 +183,6 @@ def test_reasons_are_told_in_examples_alone() -> None:
     assert "It began here" not in repr(brief(Participant(), paradigm, "en", trial))
 
 
-def test_models_are_asked_in_the_words_of_people_where_the_settings_say_so() -> None:
-    paradigm = load_paradigm("vsr")
-    trial = compile_trial(paradigm, {"list_length": 2}, 5)
-    ask = next(step.percept.ask for step in trial.steps if step.percept.ask is not None)
-    context = brief(model(), paradigm, "de", trial)
-    conversation = Conversation(context, ChatSettings(prompts=True))
-    assert ask.prompt is not None
-    conversation.ask(ask.kind, ask.prompt.text_in(conversation.language))
-    assert (
-        conversation.request({}).messages[-1].stored()["parts"][-1]["text"]
-        == "Welches Muster kam als erstes? Answer with one number from 1 to 9."
-    )
-    with pytest.raises(SpanLabError, match="with wording bare, questions have no text"):
-        ChatSettings.read({"prompts": True, "wording": "bare"})
-
-
 # -- how to answer ---------------------------------------------------------------------------------
 
 
@@ -346,19 +321,6 @@ def test_instructions_say_once_for_each_way_to_answer_that_it_cannot_be_changed(
     take(tmp_path, load_paradigm(name), agent, 1)
     instructions = next(page for page in agent.pages if "How to answer" in page)
     assert instructions.partition("How to answer")[2].count("you cannot change it") == says
-
-
-def test_the_cells_of_a_probed_box_are_drawn_and_wide_enough() -> None:
-    _, pictures, sheet = surface_of("smu", {"set_size": 4})
-    assert sheet.surface.outlined
-    assert not surface_of("vsr", {"list_length": 3})[2].surface.outlined
-    view, pictures, sheet = surface_of("smu", {"set_size": 4})
-    view.draw(sheet, 1, (-9999, -9999), 0.0)
-    assert any(key[0] == "grid" for key, _ in pictures.drawn)
-    window = SimpleNamespace(size=(1024, 768))
-    canvas = Stage._fit(SimpleNamespace(window=window, letter_px=18), "largest")  # type: ignore[arg-type]
-    region = sheet.surface.regions[0]
-    assert canvas * (region.x1 - region.x0) / 96 > 24
 
 
 @pytest.mark.parametrize("size", [(800, 600), (1024, 768), (1280, 800), (2560, 1440), (3840, 2160), (600, 800)])

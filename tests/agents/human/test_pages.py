@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lab_pages import ENGLISH, easy, nothing_is_cut_off, right, wrong
+from lab_pages import easy, nothing_is_cut_off, right, wrong
 from session_tools import AtTheWindow, take
 
 from spanlab.agents.human import WindowOptions
 from spanlab.agents.human.display.colours import ACCENT, ACCENT_STRONG, MUTED, ON_ACCENT, TEXT
 from spanlab.agents.human.pages.between_trials import blocks, lay_out, page_letter
-from spanlab.agents.human.pages.pictured import Strip, _captions, fine
+from spanlab.agents.human.pages.pictured import Strip, _captions
 from spanlab.agents.human.participant import Participant
 from spanlab.agents.window import Option, PageContent
 from spanlab.core.errors import SpanLabError
@@ -37,7 +37,7 @@ from spanlab.paradigms.preview.example import (
 from spanlab.sessions import Runner, read_responses
 from spanlab.sessions.practice import NotPassedError
 from spanlab.sessions.record.reader import read_events
-from spanlab.stimuli.render.fonts import width, wrap
+from spanlab.stimuli.render.fonts import wrap
 from spanlab.stimuli.render.palette import PALETTES, recoloured
 from spanlab.stimuli.render.pixels import network_frame, picture, render
 from spanlab.stimuli.scene import BACKGROUND, CANVAS, COLOURS, Colour
@@ -170,41 +170,6 @@ def test_what_is_given_in_order_stays_on_one_line() -> None:
     ]
     assert isinstance(worked.answer, tuple)
     assert f"Right: {chr(160).join(map(str, worked.answer))}." in worked.describe("en")
-
-
-def test_items_of_feedback_are_broken_between_them_and_not_within() -> None:
-    wrong = " · ".join(f"Number {number}: right place, would be number {number + 1}" for number in range(1, 5))
-    given = "Ihre Antwort, der Reihe nach: 9 (richtig wäre 4) · 4 (richtig wäre 2) · 9 (richtig wäre 1)"
-    for text in (wrong, given):
-        for column in range(440, 700, 20):
-            (block,) = blocks(text, 16)
-            lines = wrap(block.text, block.size, column, block.weight)
-            assert len(lines) > 1
-            assert all(line.rstrip().endswith("·") for line in lines[:-1]), lines
-            assert " ".join(lines).replace("\xa0", " ") == text
-    long = " · ".join(("y z " * 30).strip() for _ in range(3))
-    assert max(width(line, 18) for line in wrap(blocks(long, 16)[0].text, 18, 400)) <= 400, (
-        "what is too long is broken anywhere"
-    )
-
-
-@pytest.mark.parametrize("window", [(1024, 768), (1280, 1024)])
-@pytest.mark.slow
-def test_answers_at_small_places_are_pictured_large_enough(window: tuple[int, int]) -> None:
-    """A cell of a box in ``smu`` is a twentieth of the canvas; on a sheet with the text its display
-    was 88 pixels wide at 1024 x 768."""
-    paradigm, letter = load_paradigm("smu"), max(14, round(window[1] / 48))
-    example = tuple(example_displays(paradigm, "de", {"set_size": 2}))
-    assert fine(example)
-    assert not fine(tuple(example_displays(load_paradigm("cd"), "de", {"feature": "colour", "set_size": 4})))
-    text = paradigm.instructions_in("de", {"set_size": 2})
-    legend = next(display.asks.legend("participant", "de") for display in example if display.asks is not None)
-    after = "\n\n".join(worked_answers(example, "de")) + f"\n\n# So antworten Sie\n{legend}"
-    sheets = lay_out(PageContent(text, "Titel", example=example, after=after), "de", window, letter)
-    assert len(sheets) == 3, "the example has a sheet of its own"
-    strip = Strip.within(example, (sheets[1].body.width, sheets[1].body.height - 3 * letter), letter)
-    assert strip is not None
-    assert strip.side > 8.5 * letter
 
 
 def test_a_page_says_how_to_go_back_where_one_can() -> None:
@@ -532,30 +497,6 @@ def test_examples_have_the_colours_of_the_window() -> None:
 
 
 # -- what sessions say -----------------------------------------------------------------------------
-
-
-def german(text: str) -> str:
-    """A text without what is in quotes (the words of feedback)."""
-    return re.sub(r'"[^"]*"', "", text)
-
-
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize("name", list_paradigms())
-def test_german_sessions_speak_german(name: str) -> None:
-    paradigm = load_paradigm(name)
-    assert paradigm.titled("de") != paradigm.titled("en") or name.startswith("nback")
-    for number in range(0, len(paradigm.combinations()), max(1, len(paradigm.combinations()) // 6)):
-        page = instructions(name, "de", number)
-        answers = {
-            label
-            for display in page.example
-            if display.asks is not None
-            for label in display.asks.answer_names()
-            if len(label) > 1
-        }
-        for text in (page.title, page.text, page.after):
-            assert not ENGLISH.findall(german(text)), text
-            assert not [answer for answer in answers if re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text)], text
 
 
 class Spoken(AtTheWindow):

@@ -31,7 +31,6 @@ from spanlab.stimuli.kinds.plain import Blank
 
 NINE = Choice.model_validate({"options": 9, "layout": "3x3"})
 BLANK = Blank.model_validate({})
-SAME, OTHER = USUAL.same_ms / 1000, USUAL.other_ms / 1000
 
 
 def trial(*percepts: Percept) -> Trial:
@@ -84,28 +83,6 @@ CLICK, FIVE, SIX = Press("click", 0.4, x=48, y=48), Press("key", 0.4, key="5"), 
 
 def later(press: Press, seconds: float) -> Press:
     return Press(press.device, press.time + seconds, press.key, press.x, press.y)
-
-
-@pytest.mark.parametrize(
-    "gap", [0.17, 0.25, 0.38, *(pytest.param(one, marks=pytest.mark.slow) for one in (0.2, 0.34, 0.8))]
-)
-@pytest.mark.parametrize(
-    ("first", "second", "least"), [(CLICK, CLICK, SAME), (FIVE, FIVE, SAME), (FIVE, SIX, OTHER), (CLICK, SIX, OTHER)]
-)
-def test_the_second_half_of_a_double_press_answers_nothing(
-    gap: float, first: Press, second: Press, least: float
-) -> None:
-    told = play(Scripted([first, later(second, gap)]), trial(question(), question()), lambda ask: None)
-    onset = (told[1][2][0].onset_ms - told[0][2][0].onset_ms) / 1000
-    one, two = effects(told)
-    assert one == [("answer", pytest.approx(0.4, abs=0.001))]
-    early = 0.4 + gap - onset < least
-    assert two[0] == ("too soon" if early else "answer", pytest.approx(0.4 + gap, abs=0.001))
-    assert [does for does, _ in two].count("answer") == 1
-    assert told[1][1] is not None
-    assert told[1][1].rt_ms == pytest.approx(
-        (two[-1][1] - onset) * 1000, abs=0.01
-    )  # a reaction time counts from the onset, as ever
 
 
 @pytest.mark.parametrize("gap", [0.17, 0.2, 0.25])

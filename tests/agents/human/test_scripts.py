@@ -4,20 +4,18 @@ one's own, and those that are refused."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from command_line import Run, complaint
-from lab_pages import nothing_is_cut_off, right
+from lab_pages import right
 from session_tools import AtTheWindow
 from study_files import Guest, study_in
 
 from spanlab.agents.human import Participant, WindowOptions
 from spanlab.agents.human.display.lettering import TextBlock, set_text
-from spanlab.agents.window import PageContent
 from spanlab.core.errors import ParadigmError, SpanLabError
 from spanlab.paradigms import list_paradigms, load_paradigm, plan_session
 from spanlab.paradigms.checking import check_paradigm
@@ -25,7 +23,7 @@ from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.paradigms.paradigm import paradigm_from_data
 from spanlab.paradigms.translation import untranslated
 from spanlab.sessions import Request, begin
-from spanlab.stimuli.render.fonts import rejoined, undrawable, unreadable, use_font, width, wrap
+from spanlab.stimuli.render.fonts import undrawable, unreadable, use_font
 
 ARMENIAN, GEORGIAN, JAPANESE = (
     "Համաձա՞յն եք",
@@ -151,22 +149,6 @@ def test_a_font_that_cannot_be_read_is_told_with_its_line(tmp_path: Path) -> Non
 def test_the_font_is_among_the_settings_only_where_there_is_one(dejavu: Path) -> None:
     assert "font" not in Participant().settings()
     assert Participant(WindowOptions(font=str(dejavu))).settings()["font"] == str(dejavu)
-
-
-@pytest.mark.parametrize("room", [90, 130, 400])
-@pytest.mark.slow
-def test_scripts_without_spaces_are_broken_between_signs(boxes: Path, room: int) -> None:
-    use_font(boxes)
-    assert not unreadable(JAPANESE)
-    lines = wrap(JAPANESE, 20, room)
-    assert "".join(lines) == JAPANESE == rejoined(lines)
-    assert len(lines) > 1
-    assert all(width(line, 20) <= room for line in lines)
-    for line, following in pairwise(lines):
-        assert following[0] not in "、。）っ"
-        assert line[-1] != "（"
-    assert rejoined(wrap("Words in a row that are broken", 20, room)) == "Words in a row that are broken"
-    nothing_is_cut_off(PageContent("\n\n".join([JAPANESE * 3] * 8), "Title"), (800, 600), 14, "en")
 
 
 # -- paradigms -------------------------------------------------------------------------------------

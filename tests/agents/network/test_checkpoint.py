@@ -34,8 +34,6 @@ from spanlab.agents.network.checkpoints_io.checkpoint import (  # noqa: E402
 )
 from spanlab.agents.network.models import build  # noqa: E402
 from spanlab.agents.network.settings import Task, model_settings  # noqa: E402
-from spanlab.agents.network.training.config import TrainingConfig  # noqa: E402
-from spanlab.agents.network.training.journal import remade  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402
 from spanlab.sessions.record.reader import read_session  # noqa: E402
 
@@ -261,22 +259,6 @@ def test_cards_say_how_far_a_network_gets_before_training() -> None:
         assert all(0 <= row["before"] <= 1 for row in card["test"]), name
         assert "| before training |" in text
         assert "**Wired in before training: a queue of" in text, name
-
-
-def test_cards_say_why_a_command_alone_does_not_make_a_network_again() -> None:
-    """Two stages and a limit of time are told; of a network that one command makes, nothing is."""
-    for name in shipped():
-        log = [
-            json.loads(line) for line in locate(name).with_suffix(".log.jsonl").read_text(encoding="utf-8").splitlines()
-        ]
-        events = {event["event"]: event for event in log}
-        staged = name == "worm-vsr"
-        reasons = remade(TrainingConfig.model_validate(events["start"]["config"]), events["end"]["why"], staged)
-        card = locate(name).with_suffix(".md").read_text(encoding="utf-8")
-        assert reasons in card
-        assert bool(reasons) == (name in ("laptop-changes", "laptop-lists", "laptop-span")), name
-        assert ("does not make it again" in card) == (bool(reasons) or name in ("laptop", "worm-vsr")), name
-        assert ("limit of time" in reasons) == (name == "laptop-span")
 
 
 def test_n_back_was_learned_and_not_wired_in() -> None:

@@ -4,7 +4,6 @@ leaves less, and the files that ship follow from the rule."""
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -25,8 +24,6 @@ from spanlab.agents.network.training.evaluation import examine, mean_accuracy  #
 from spanlab.core.errors import SpanLabError  # noqa: E402
 from spanlab.paradigms import load_paradigm  # noqa: E402
 from spanlab.sessions import read_session  # noqa: E402
-
-ROOT = Path(__file__).resolve().parents[3]
 
 
 def noisy(noise: float) -> NoisyLstm:
@@ -140,20 +137,6 @@ def test_noise_in_proportion_to_what_is_held_grows_with_it() -> None:
                 parameter.zero_()
         out = cell(inputs, cell.seeded(cell.initial(2, inputs), [1, 2]))[0]
         assert bool(out.abs().sum() > 0) == moved
-
-
-@pytest.mark.slow
-def test_the_strength_of_the_noise_follows_from_the_rule(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of two neighbours of the strength that ships, neither is nearer to what the rule asks for."""
-    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
-    sys.modules.pop("limited", None)
-    import limited
-
-    for limit in limits():
-        at = limited.STRENGTHS.index(limit.noise)
-        found = limited.accuracies(limit.paradigm, limited.STRENGTHS[at - 1 : at + 2])
-        aim = limited.wanted(limit.paradigm)[1]
-        assert min(found, key=lambda strength: abs(found[strength] - aim)) == limit.noise
 
 
 @pytest.mark.parametrize("name", [limit.paradigm for limit in limits()])

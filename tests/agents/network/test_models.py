@@ -367,19 +367,6 @@ def test_tasks_of_all_kinds_go_through_in_one_batch(
             close(network.answer(held[row : row + 1], both.at(numbers).rows(torch.tensor([row])), task), alone.logits)
 
 
-def test_many_frames_are_looked_at_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without gradients large lots are split; that changes nothing."""
-    monkeypatch.setattr("spanlab.agents.network.models.network._TOGETHER", 4)
-    for encoder, rest in (("worm", {}), ("compact", SMALL)):
-        network = build(model_settings(encoder=encoder, architecture="rnn", hidden=16, **rest), TASKS, seed=1)
-        lot = torch.from_numpy(noise(5, 10))
-        with torch.no_grad():
-            parts = network.see(lot)
-        whole = network.see(lot)
-        for part, expected in zip((parts.inputs, *parts.beside), (whole.inputs, *whole.beside), strict=True):
-            close(part, expected.detach())
-
-
 @pytest.mark.slow
 def test_gradients_reach_every_weight_that_is_used() -> None:
     for encoder, architecture, hidden in KINDS:

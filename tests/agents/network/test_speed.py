@@ -9,23 +9,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
-from network_runs import TINY, config, weights  # noqa: E402
+from network_runs import config, weights  # noqa: E402
 
 from spanlab.agents.network import model_settings  # noqa: E402
 from spanlab.agents.network.inputs.batches import assemble  # noqa: E402
-from spanlab.agents.network.inputs.data import indices_at, make_pool, task_of, view_of  # noqa: E402
+from spanlab.agents.network.inputs.data import make_pool, task_of, view_of  # noqa: E402
 from spanlab.agents.network.inputs.frames import NetworkFrames  # noqa: E402
 from spanlab.agents.network.inputs.training_data import TrainingData  # noqa: E402
 from spanlab.agents.network.models import build  # noqa: E402
 from spanlab.agents.network.settings import task_seen_in  # noqa: E402
 from spanlab.agents.network.speedups import sight  # noqa: E402
-from spanlab.agents.network.speedups.patches import take_apart  # noqa: E402
-from spanlab.agents.network.speedups.sight import see_patches  # noqa: E402
 from spanlab.agents.network.training.evaluation import examine  # noqa: E402
 from spanlab.agents.network.training.journal import draw  # noqa: E402
 from spanlab.agents.network.training.learning import JointLoss, Plateau, load, summed  # noqa: E402
@@ -137,28 +133,6 @@ def test_joint_batches_give_the_losses_and_gradients_of_the_plain_loop(
                 )
 
 
-@settings(max_examples=8, deadline=None)
-@given(seed=st.integers(0, 2**31), colours=st.integers(1, 4), count=st.integers(1, 3))
-@pytest.mark.slow
-def test_any_frames_can_be_taken_apart(seed: int, colours: int, count: int) -> None:
-    """Large areas, stripes and noise: the parts put together are the frames."""
-    random = np.random.RandomState(seed)
-    frames = np.kron(random.randint(0, colours, (count, 8, 8)), np.ones((4, 4), int))
-    frames[:, :16] ^= random.randint(0, 2, (count, 16, 32))
-    pixels = (frames[..., None] * np.array([60, 40, 80])).astype(np.uint8)
-    eye = build(
-        model_settings(encoder="worm", architecture="rnn", hidden=8),
-        {"t": task_seen_in(view_of(load_paradigm("vsr")))},
-        3,
-    ).double()
-    patches = take_apart(pixels)
-    assert all(here <= count * places for here, places in zip(patches.places, (1024, 1024, 256, 64), strict=True))
-    with torch.no_grad():
-        torch.testing.assert_close(
-            see_patches(eye, patches).inputs, eye.eye(torch.from_numpy(pixels)).inputs, rtol=1e-10, atol=1e-12
-        )
-
-
 def test_validation_as_published(joint: dict[str, Any]) -> None:
     """Accuracy of outputs one by one: a network that never marks a square is right about nearly all
     of them."""
@@ -212,22 +186,6 @@ def test_one_can_train_on_many_and_test_on_one(tmp_path: Path) -> None:
     assert [(row.paradigm, row.levels["list_length"], row.held_out) for row in result.rows] == [("vsr", 4, True)]
     with pytest.raises(SpanLabError, match="smu is the task 'smu', which is not trained"):
         TrainingData(config(test=[{"paradigm": "smu"}]))
-
-
-def test_few_trials_are_the_first_of_many() -> None:
-    few, many = (
-        TrainingData(config(tasks=[{**task, "train_trials": count} for task in TINY["tasks"]])) for count in (4, 12)
-    )
-    for material in (few, many):
-        material.prepare(lambda count: None)
-    for one, other in zip(few.pools["train"], many.pools["train"], strict=True):
-        assert one.trials == 4
-        assert other.trials == 12
-        for block, longer in zip(one.blocks, other.blocks, strict=True):
-            assert np.array_equal(
-                few.frames.frames()[block.frames], many.frames.frames()[longer.frames[: len(block.frames)]]
-            )
-    assert set(indices_at("vsr", 0, 3, 4, 4, 2, "shuffled")) == {0, 1, 2, 3}
 
 
 def test_improved_losses_weigh_tasks_by_their_blind_guess(tmp_path: Path) -> None:

@@ -17,17 +17,16 @@ torch = pytest.importorskip("torch")
 
 from spanlab.agents.network import NetworkAgent, TrainingConfig, read_config  # noqa: E402
 from spanlab.agents.network.checkpoints_io import checkpoint  # noqa: E402
-from spanlab.agents.network.inputs.batches import Ahead, assemble  # noqa: E402
+from spanlab.agents.network.inputs.batches import Ahead  # noqa: E402
 from spanlab.agents.network.inputs.data import Pool, indices_at, make_pool  # noqa: E402
 from spanlab.agents.network.inputs.frames import NetworkFrames  # noqa: E402
-from spanlab.agents.network.inputs.training_data import TrainingData, begin_process  # noqa: E402
+from spanlab.agents.network.inputs.training_data import begin_process  # noqa: E402
 from spanlab.agents.network.models import build  # noqa: E402
 from spanlab.agents.network.settings import Task, model_settings  # noqa: E402
 from spanlab.agents.network.training.evaluation import frequencies  # noqa: E402
 from spanlab.agents.network.training.journal import duration  # noqa: E402
-from spanlab.agents.network.training.learning import JointLoss, load, pass_through  # noqa: E402
 from spanlab.agents.network.training.presets import config_named  # noqa: E402
-from spanlab.agents.network.training.run import begin, train  # noqa: E402
+from spanlab.agents.network.training.run import train  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402
 from spanlab.paradigms import load_paradigm, plan_dataset  # noqa: E402
 
@@ -169,25 +168,6 @@ def test_a_finished_run_is_written_and_tested_again_in_bytes(trained: Path, tmp_
     assert [entry["store"] for entry in log(tmp_path / "again") if entry["event"] == "end"][-1] == "bytes"
 
 
-def test_answers_that_are_places_start_out_as_what_matches_there() -> None:
-    """Eight options in rows of three, three and two: the last two lie between windows."""
-    span = {"paradigm": "cs", "batch": 1, "train_trials": 8, "factors": {"load": 0}}
-    own = config(model={**TINY["model"], "aligned": True}, tasks=[span], check={"trials": 1, "test_trials": 1})
-    data = TrainingData(own)
-    data.prepare(lambda count: None)
-    network = build(own.model, data.tasks, 1)
-    begin(network, data)
-    read = network.heads.state_dict()["cs.weight"][:, 64:73]
-    for first in (4, 12):
-        torch.testing.assert_close(read[first : first + 6], torch.eye(9)[:6], atol=1e-6, rtol=0)
-        assert read[first + 6].tolist() == pytest.approx([0, 0, 0, 0, 0, 0, 0.5, 0.5, 0], abs=1e-6)
-        assert read[first + 7].tolist() == pytest.approx([0, 0, 0, 0, 0, 0, 0, 0.5, 0.5], abs=1e-6)
-    plain = build(own.model.model_copy(update={"aligned": False}), data.tasks, 1)
-    before = plain.heads.state_dict()["cs.weight"].clone()
-    begin(plain, data)
-    assert torch.equal(plain.heads.state_dict()["cs.weight"], before)
-
-
 def test_a_network_starts_from_another_and_what_that_lacks_begins_anew(trained: Path, tmp_path: Path) -> None:
     """Tasks are matched by name, not by place; the first step has hardly moved the weights."""
     tasks = [{"paradigm": "vir", "batch": 4, "train_trials": 24}, *TINY["tasks"][:2]]
@@ -291,26 +271,6 @@ def spans() -> tuple[Pool, Any]:
     )
     sizes = {"components": 8, "summary": 8, "filters": 8, "code": 4, "context": 8, "start": "plain"}
     return pool, build(model_settings(hidden=16, **sizes), {"cs": Task(21, "cs")}, 1)
-
-
-def test_a_loss_over_phases_is_the_mean_of_the_means_of_phases(spans: tuple[Pool, Any]) -> None:
-    pool, network = spans
-    rows, frames = pool.take(np.arange(8)), pool.store.frames()
-    batch = load(assemble([(0, rows, frames)], by_phase=[0]), torch.device("cpu"))
-    learner = JointLoss(network, ["classes"], [1.0])
-    hidden, seen = pass_through(network, batch)
-    task, places, targets, _ = batch.wanted[0][0]
-    each = torch.nn.functional.cross_entropy(
-        network.answer(hidden[places], seen.rows(places), task), targets, reduction="none"
-    )
-    kinds = {"silent": targets == 20, "decision": targets < 4, "probe": (targets >= 4) & (targets < 20)}
-    assert {name: int(own.sum()) for name, own in kinds.items()} == {
-        "silent": 2 * (6 + 10 + 6 + 8 + 6 + 4 + 6),
-        "decision": 2 * (2 + 6 + 10),
-        "probe": 16,
-    }
-    torch.testing.assert_close(learner(batch)[1][0], torch.stack([each[own].mean() for own in kinds.values()]).mean())
-    torch.testing.assert_close(learner(load(assemble([(0, rows, frames)]), torch.device("cpu")))[1][0], each.mean())
 
 
 def test_the_best_blind_guess_over_phases(spans: tuple[Pool, Any]) -> None:

@@ -16,7 +16,6 @@ from spanlab.analysis.data.loading import Data, load
 from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.effects.effect import trends
 from spanlab.analysis.effects.registry import effect
-from spanlab.analysis.figures.error_figure import errors_over_people, report_errors
 from spanlab.analysis.nback.measures import nback_blocks
 from spanlab.analysis.report.lab import spoilers
 from spanlab.analysis.stats.mixed_model import mixed_model
@@ -199,35 +198,6 @@ def test_items_that_are_asked_for_one_by_one_are_serial_recall(tmp_path: Path) -
     data = opened(bare.assign(output_position=bare["serial_position"]), tmp_path)
     found = effect("transpositions").table(data.scored, "letters")
     pd.testing.assert_frame_equal(found.drop(columns="agent"), plain.drop(columns="agent"))
-
-
-def test_people_who_guess_are_in_the_mean_of_mixtures() -> None:
-    random = np.random.RandomState(3)
-    rows = []
-    for person in range(4):
-        guesses = person == 3
-        anywhere, near = random.uniform(-180, 180, 120), random.normal(0, 15, 120)
-        errors = np.where(guesses | (random.rand(120) < 0.2), anywhere, near)
-        rows += [
-            {
-                **WHO,
-                "participant": f"P{person}",
-                "paradigm": "wheel",
-                "trial": at,
-                "error": error,
-                "period": 360,
-                "correct": abs(error) < 45,
-                "outcome": "answered",
-                "answer": 1,
-                "correct_answer": 0,
-            }
-            for at, error in enumerate(errors)
-        ]
-    each = report_errors(score_table(pd.DataFrame(rows)))
-    assert each["two_p_guess"].tolist()[3] == 1.0
-    (mean,) = errors_over_people(each).to_dict("records")
-    assert mean["two_p_guess"] == pytest.approx(each["two_p_guess"].mean())
-    assert "two_sd of 3 of 4 people" in mean["note"]
 
 
 def test_levels_stand_in_the_order_that_people_expect(run: Run, tmp_path: Path) -> None:

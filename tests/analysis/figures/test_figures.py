@@ -3,8 +3,6 @@ colour-blind people tell apart."""
 
 from __future__ import annotations
 
-import json
-import re
 from itertools import combinations
 from pathlib import Path
 from xml.etree import ElementTree
@@ -16,7 +14,7 @@ from analysis_tables import mixed, responses
 
 from spanlab.analysis.data.style import looks
 from spanlab.analysis.effects.registry import effect
-from spanlab.analysis.figures.charts import draw, for_page, page_theme, save, size_of
+from spanlab.analysis.figures.charts import draw, save, size_of
 from spanlab.analysis.figures.effect_figure import caption, effect_chart, looks_of
 from spanlab.analysis.figures.histogram_panels import heading_of
 from spanlab.core.errors import SpanLabError
@@ -54,18 +52,6 @@ def test_points_without_an_interval_and_without_chance_are_drawn(tmp_path: Path)
     agents = looks_of(curve)
     svg, _ = save(effect_chart(POSITION, curve, agents, title="One trial"), tmp_path / "one", agents)
     assert {"1 item", "2 items"} <= set(words(svg))
-
-
-def test_the_page_gets_the_same_data_without_title_and_legend_and_with_its_own_colours(table: pd.DataFrame) -> None:
-    curve = SIZE.table(table, "vsr", human="")
-    agents = looks_of(curve)
-    spec = effect_chart(SIZE, curve, agents, title="Sizes")
-    page = for_page(spec)
-    assert page["data"] == spec["data"]
-    assert "title" not in page
-    assert '"legend": {' not in json.dumps(page)
-    assert '"legend": {' in json.dumps(spec)
-    assert page_theme(agents)["range"]["category"] == ["var(--agent-0)", "var(--agent-1)", "var(--agent-2)"]
 
 
 def test_people_are_drawn_last_and_thickest_and_oracles_are_dashed() -> None:
@@ -134,23 +120,6 @@ def crowd(many: int, gap: float = 0.001) -> pd.DataFrame:
         for size in (2, 4)
     ]
     return pd.DataFrame(rows).assign(sem=0.01, low=0.4, high=0.95, chance=0.1, unit="trial", n_units=20, note="")
-
-
-def test_more_than_twenty_machines_are_thin_lines_behind_people() -> None:
-    people = crowd(1).assign(agent="People (n = 8)", agent_kind="participant")
-    for many, thin in ((20, False), (21, True)):
-        table = pd.concat([people, crowd(many)], ignore_index=True)
-        agents = looks_of(table)
-        spec = effect_chart(effect("set_size"), table, agents, title="", subtitle=caption(effect("set_size"), table))
-        behind = {row["agent"] for row in spec["data"]["values"] if row.get("crowd")}
-        assert behind == ({f"network:{who}" for who in range(many)} if thin else set())
-        svg = draw(spec, agents)
-        assert ">People (n = 8)</text>" in svg
-        assert (">network:3</text>" in svg) is not thin
-        assert (f"{many} machines, without points and bars" in " ".join(re.findall(">([^<]+)</text>", svg))) is thin
-        # one dot for each point of those who have any, and two on the line of the legend
-        drawn = svg.count('aria-roledescription="point"')
-        assert drawn == (2 if thin else 2 * (many + 1))
 
 
 def test_machines_that_are_too_many_for_a_legend_are_drawn_without_anybody_else() -> None:

@@ -3,11 +3,9 @@ numbers say, and no others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,7 +21,6 @@ from planted_ratings import planted_ratings
 from spanlab.analysis.data.loading import Data, load
 from spanlab.analysis.figure_catalogue import figure_named
 from spanlab.analysis.figures.figure import Wish
-from spanlab.analysis.figures.marked_answers import MarkedAnswers
 from spanlab.analysis.report.figures import compute_figures
 
 
@@ -137,25 +134,3 @@ def test_a_bar_has_its_lower_edge_and_the_last_one_both(tmp_path: Path) -> None:
     assert unequal(figure) == []
     ends = {row["x"]: row["count"] for row in marks(figure)}
     assert ends[-180.0] == ends[165.0] == 1
-
-
-def test_a_link_that_narrows_wrongly_is_found(tmp_path: Path) -> None:
-    data = read(tmp_path, lists())
-    points = figure_named("serial_position").compute(data, Wish(("vsr",))).draw()
-
-    def of_any_length(row: Mapping[str, Any]) -> MarkedAnswers | None:
-        behind = points.answers(row)
-        items = data.scored.parts["vsr"].items
-        mine = items[(items["agent"] == row.get("agent")) & (items["serial_position"] == row["at"])]
-        return behind and replace(behind, find=lambda: mine)
-
-    assert unequal(points) == []
-    assert len(unequal(replace(points, answers=of_any_length))) >= 12 - 1  # only lists of five have a fifth position
-    bars = (
-        figure_named("error_distribution")
-        .compute(read(tmp_path, planted_table({"anna": (0.8, 0.2)}, {1: 12.0}, trials=60)), Wish())
-        .draw()
-    )
-    beside = replace(bars, answers=lambda row: bars.answers({**row, "x": row["x"] - 15, "x2": row.get("x2", 0) - 15}))
-    assert unequal(bars) == []
-    assert len(unequal(beside)) > 3

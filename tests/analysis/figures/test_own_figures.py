@@ -18,7 +18,7 @@ from spanlab.analysis.data.loading import Data
 from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.effects.registry import EFFECTS
 from spanlab.analysis.figure_catalogue import FIGURES, figure_named, listing
-from spanlab.analysis.figures.figure import FigureDeclaration, Wish
+from spanlab.analysis.figures.figure import Wish
 from spanlab.analysis.figures.prospects import prospects
 from spanlab.analysis.report import folder as report_folder
 from spanlab.core.errors import SpanLabError
@@ -100,18 +100,6 @@ def test_a_figure_says_what_the_data_lack() -> None:
     bare = Data(score_table(scored.items.drop(columns=["trial"])), {}, {"vsr": "Vsr"}, (), {})
     with pytest.raises(SpanLabError, match=r"no figure session_course: vsr has no trial\.$"):
         figure_named("session_course").draw(bare, Wish())
-
-
-def test_names_are_given_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(FIGURES, "_known", {**FIGURES._known})
-    one = figure_named("reaction_time")
-    with pytest.raises(ValueError, match="two figures are called 'reaction_time'"):
-        FIGURES.add(FigureDeclaration("reaction_time", "times", one.compute))
-    with pytest.raises(ValueError, match="is not a FigureDeclaration"):
-        FIGURES.add(print)  # type: ignore[arg-type]
-    FIGURES.add(FigureDeclaration("set_size", "sizes", one.compute))
-    with pytest.raises(SpanLabError, match="an effect and another figure are both called 'set_size'"):
-        figure_named("set_size")
 
 
 def test_blocks_of_which_nothing_can_be_read_are_said() -> None:

@@ -197,29 +197,6 @@ def times(many: int, seed: int, mu: float = 450, sigma: float = 50, tau: float =
     )
 
 
-@pytest.mark.slow
-def test_reaction_times_of_everybody_and_their_mean() -> None:
-    found = drawing(
-        "reaction_time",
-        *(times(120, seed) for seed in range(3)),
-        times(80, 9, agent="network:x", kind="network", participant=""),
-    )
-    rows = rows_by(found.table, "participant")
-    assert list(rows) == ["P0", "P1", "P2", "mean of 3 people"]
-    assert rows["mean of 3 people"]["tau"] == pytest.approx(np.mean([rows[name]["tau"] for name in ("P0", "P1", "P2")]))
-    assert all(rows[name]["mu_low"] < rows[name]["mu"] < rows[name]["mu_high"] for name in rows)
-    bars = points(found, "bar", part=0)
-    assert sum(row["count"] for row in bars) >= 118
-    area = np.trapezoid(
-        [row["count"] for row in points(found, "density", part=0)],
-        [row["x"] for row in points(found, "density", part=0)],
-    )
-    assert area == pytest.approx(120 * (bars[0]["x2"] - bars[0]["x"]), rel=0.05)
-    assert "P1" in draw(found.spec, found.agents)
-    apart = drawing("reaction_time", times(200, 1), by="set_size")
-    assert set(apart.table["set_size"]) == {2, 4}
-
-
 def test_reaction_times_that_mean_nothing_are_not_drawn() -> None:
     with pytest.raises(SpanLabError, match=r"Times of machines \(network:x\) mean nothing and are not used"):
         drawing("reaction_time", times(80, 9, agent="network:x", kind="network", participant=""))

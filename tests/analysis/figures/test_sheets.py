@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from io import BytesIO
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -92,20 +91,6 @@ def test_what_is_no_sheet_is_said() -> None:
     assert sheet_for("8.8cm").width_mm == pytest.approx(88)
     with pytest.raises(SpanLabError, match="88mm"):
         sheet_for("wide")
-
-
-def test_labels_of_positions_do_not_collide_and_short_lists_have_theirs(people: pd.DataFrame) -> None:
-    table = POSITION.table(people, "vsr")
-    agents = looks_of(table)
-    assert sorted(table["list_length"].unique())[-1] > 10
-    svg = draw(effect_chart(POSITION, table, agents, title=""), agents)
-    axes = [axis for axis in re.findall(r'role-axis-label"[^>]*>(.*?)</g>', svg, re.S) if "%" not in axis]
-    assert len(axes) == table["list_length"].nunique()
-    for axis, length in zip(axes, sorted(table["list_length"].unique()), strict=True):
-        labels = [(float(x), int(label)) for x, label in re.findall(r"translate\(([\d.]+),[^>]*>(\d+)</text>", axis)]
-        assert len(labels) >= min(length, 3)
-        for (left, _), (right, label) in pairwise(labels):
-            assert right - left > text_width(str(label), 11)
 
 
 def test_bars_within_people_are_those_of_differences() -> None:

@@ -109,22 +109,6 @@ def test_a_difference_says_which_levels_it_is_over(tmp_path: Path) -> None:
     assert alone["network:test"].over == "list length and serial position"
 
 
-def test_a_difference_without_unread_conditions_says_so(tmp_path: Path) -> None:
-    chat = responses(lambda *_: 0.6, agent="chat:test", kind="chat", lengths=(3,), repetitions=20)
-    lost = (chat["serial_position"] == 3) & (chat["trial"] <= 6)
-    chat = chat.assign(outcome=np.where(lost, "invalid", "answered"), correct=chat["correct"] & ~lost)
-    crowd = people(0.7, lengths=(3,))
-    difference = from_people(data(tmp_path, *crowd, chat), "vsr")["chat:test"]
-    assert difference.conditions == 2
-    assert difference.left_out == "without 1 of 3 conditions, in which more than 20% of the replies could not be read"
-    assert difference.over == "list length and serial position (1 and 2)"
-    assert told(difference).endswith(
-        "; 20 trials; without 1 of 3 conditions, in which more than 20% of the replies could not be read)"
-    )
-    read = from_people(data(tmp_path, *crowd, chat.assign(outcome="answered")), "vsr")["chat:test"]
-    assert (read.conditions, read.left_out) == (3, "")
-
-
 def test_sentences_of_differences_are_true(tmp_path: Path) -> None:
     """Somebody who is always right has an interval, that of so many trials; one trial has none, and
     it is said why; nobody is 0 points above anybody."""

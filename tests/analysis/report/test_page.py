@@ -68,29 +68,6 @@ def edit(folder: Path, **values: object) -> None:
 
 
 @pytest.mark.slow
-def test_figures_and_tables_lie_beside_the_report(report: Path) -> None:
-    out = report.parent
-    figures = {"smu_set_size"}
-    figures |= {
-        f"{paradigm}_{effect}"
-        for paradigm in ("vsr", "sfr")
-        for effect in ("serial_position", "primacy_recency", "set_size")
-    }
-    figures |= {"sfr_free_recall", "sfr_first_recalled", "vsr_transpositions", "vsr_recall_errors"}
-    assert {file.name for file in (out / "figures").iterdir()} == {
-        f"{name}.{ending}" for name in figures for ending in ("svg", "pdf")
-    }
-    curve = pd.read_csv(out / "tables" / "vsr_serial_position.csv")
-    assert {"ideal (simulated)", "capacity (simulated)", "chance (guessing)", "Avons 1998 (people)"} == set(
-        curve["agent"]
-    )
-    assert (curve.loc[curve["agent"] == "ideal (simulated)", "mean"] == 1).all()
-    total = pd.read_csv(out / "tables" / "sfr_overall.csv")
-    means = dict(zip(total["agent"], total["mean"], strict=True))
-    assert means["ideal (simulated)"] > means["capacity (simulated)"] > means["chance (guessing)"]
-
-
-@pytest.mark.slow
 def test_the_page_needs_nothing_but_itself(report: Path) -> None:
     page = read(report)
     assert all(address.startswith("#") or (report.parent / address).is_file() for address in page.addresses)

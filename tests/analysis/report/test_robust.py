@@ -64,24 +64,6 @@ def page_of(table: pd.DataFrame, folder: Path, ending: str = "csv") -> str:
     return read(compare([file], folder / "out")).text
 
 
-@pytest.mark.slow
-def test_a_table_is_compared_like_sessions(tmp_path: Path) -> None:
-    text = page_of(both(), tmp_path)
-    assert not re.search("could not be (drawn|computed)", text)
-    assert "Visual Serial Recall: people and machines" in text
-    assert "People (n = 3)" in text
-    assert re.search(
-        r"network:test got \d+% right \(95% interval \d+–\d+%\), above chance \(\d+%; p = \.\d+\); \d+% at 3 items,"
-        r" \d+% at 4",
-        text,
-    )
-    where = r"people \(n = 3\) over the same list length and serial position \("
-    assert re.search(rf"(from|points (above|below)) {where}.*95% interval [+−]?\d+ to [+−]?\d+; \d+ trials\)", text)
-    assert "Error consistency" in text
-    assert "Noise ceiling" in text
-    assert "Scores against “People (n = 3)”, measured here" in text
-
-
 def test_a_figure_that_cannot_be_drawn_or_computed_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(spec: dict[str, Any], stem: Path, _: object) -> list[Path]:
         if stem.name.endswith("serial_position"):

@@ -8,7 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -101,30 +100,6 @@ def test_a_bundle_that_is_kept_is_used_and_a_damaged_one_is_made_again(
         assert len(made) == 2
     finally:
         vega_script.cache_clear()
-
-
-@pytest.mark.slow
-def test_a_page_needs_neither_altair_nor_scipys_statistics(tmp_path: Path) -> None:
-    table = people([500.0 + one for one in np.arange(60)])
-    machine = table.assign(
-        agent="network:a",
-        agent_kind="network",
-        participant="",
-        session="s2",
-        rt_ms=np.nan,
-        correct=[one % 3 > 0 for one in range(60)],
-    )
-    pd.concat([table, machine]).to_csv(tmp_path / "all.csv", index=False)
-    program = (
-        "import sys; from spanlab.analysis.report.page import compare; "
-        f"compare([{str(tmp_path / 'all.csv')!r}], {str(tmp_path / 'report')!r}); "
-        "print([one for one in ('altair', 'scipy.stats', 'matplotlib', 'torch') if one in sys.modules])"
-    )
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert found.stdout.strip().splitlines()[-1] == "[]"
-    assert (tmp_path / "report" / "figures" / "vsr_reaction_time.svg").exists()
-    page = (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
-    assert "p\u00a0&lt;\u00a0.001" in page.partition("</main>")[0], "a p value is not broken into two lines"
 
 
 def test_chat_models_are_imported_where_there_was_one() -> None:

@@ -7,7 +7,6 @@ import math
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from planted_ratings import planted_ratings, simulate_ratings
 from scipy.optimize import minimize
@@ -15,7 +14,7 @@ from scipy.special import ndtr
 
 from spanlab.analysis.data.loading import load
 from spanlab.analysis.data.scoring import score_table
-from spanlab.analysis.effects.confidence import rated_questions, roc_table
+from spanlab.analysis.effects.confidence import rated_questions
 from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.figure_catalogue import FIGURES, figure_named
 from spanlab.analysis.figures.figure import Wish
@@ -105,21 +104,6 @@ def test_without_a_peak_there_is_no_fit() -> None:
     apart = RatingCounts(np.arange(4.0), np.array([0, 0, 30, 30]), np.array([30, 30, 0, 0]))
     assert fit_unequal_variance(apart) is None
     assert fit_unequal_variance(RatingCounts(np.arange(3.0), np.array([5, 20, 40]), np.array([40, 20, 5]))) is None
-
-
-def test_a_rating_that_is_the_answer_gives_the_same_curve_as_an_answer_with_a_rating() -> None:
-    tables = []
-    for one_scale in (False, True):
-        scored = score_table(planted_ratings({"p1": (1.5, 0.8), "p2": (1.0, 1.0)}, one_scale=one_scale))
-        assert len(scored.items) == 400
-        assert {*scored.items["chance"]} == {0.5}
-        tables.append(roc_table(rated_questions(scored, "sure")).drop(columns="agent"))
-    pd.testing.assert_frame_equal(*tables)
-    halves = planted_ratings({"p1": (1.5, 0.8)}, one_scale=True, trials=10)
-    assert "20 ratings scored as an answer, by the half of the scale in which it lies." in score_table(halves).notes
-    odd = score_table(halves.assign(scale_to=7))
-    assert not len(odd.items)
-    assert any("20 ratings on a scale with a middle left out" in note for note in odd.notes)
 
 
 def test_the_figures_of_people_and_a_model(tmp_path: Path) -> None:

@@ -4,13 +4,12 @@ by simulation."""
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.stats
-from observed import Trial, along, switching, table, together
+from observed import along, switching, table, together
 
 from spanlab.analysis.data.loading import load
 from spanlab.analysis.data.scoring import score_table
@@ -21,7 +20,6 @@ from spanlab.analysis.inference import (
     verdict_in_words,
 )
 from spanlab.analysis.means.contrasts import Contrast, contrast
-from spanlab.analysis.report.page import Options, compare
 from spanlab.analysis.stats.likeness import likeness
 from spanlab.analysis.stats.reliability import reliability, spearman_brown
 from spanlab.core.errors import SpanLabError
@@ -100,28 +98,6 @@ def test_a_second_session_gives_the_retest_of_what_is_read_from_a_file(tmp_path:
     assert found.loc["retest", "r"] == pytest.approx(wanted.loc["retest", "r"])
 
 
-def test_people_who_differ_by_their_conditions_alone_are_not_simply_reliable() -> None:
-    """Half of the people took easy trials, the others hard ones: halves correlate, although nobody
-    differs from anybody."""
-    easy, hard = (along("set_size", {size: right}) for size, right in ((2, 0.95), (6, 0.55)))
-
-    def crowd(*kinds: Trial) -> dict[Any, Any]:
-        parts = [
-            table(
-                kinds[at % len(kinds)], 40, agent="participant", kind="participant", participant=f"P{at}", seed=at
-            ).assign(session=f"P{at}")
-            for at in range(20)
-        ]
-        return reliability(score_table(together(*parts))).iloc[0].to_dict()
-
-    apart = crowd(easy, hard)
-    assert apart["low"] > 0.5
-    assert apart["note"] == "people had different conditions, which count as differences between them"
-    alike = crowd(hard)
-    assert alike["low"] < 0 < alike["high"]
-    assert alike["note"] == ""
-
-
 def switchers(net: float) -> pd.DataFrame:
     """Ten people who switch at no cost in accuracy, and a network."""
     names = ("one task", "repetition", "switch")
@@ -180,22 +156,6 @@ def test_differences_are_judged_by_the_margin_and_only_by_one_that_was_declared(
         score_table(switchers(0.6)).parts["sts"], "sts", "record_transition", read_margins(["6points"])
     ).iloc[0]
     assert far["alike"] == "further apart than 6 points"
-
-
-@pytest.mark.slow
-def test_the_page_says_alike_only_within_a_margin(tmp_path: Path) -> None:
-    data = tmp_path / "switching.parquet"
-    switchers(0.85).to_parquet(data)
-    text = compare([data], tmp_path / "plain").read_text(encoding="utf-8")
-    assert "alike within" not in text
-    declared = Options(margins=read_margins(["6points", "200ms"]))
-    page = compare([data], tmp_path / "declared", declared).read_text(encoding="utf-8")
-    assert "alike within 6 points" in page
-    assert "within 6 points of 0" in page
-    assert "alike within 200 ms" in page
-    assert "--margin 6points --margin 200ms" in page
-    trends = pd.read_csv(next((tmp_path / "declared" / "tables").glob("*switching_trends.csv")))
-    assert {"alike", "low_alike", "high_alike", "p_alike"} <= {*trends.columns}
 
 
 def test_a_difference_that_nobody_has_is_no_row() -> None:

@@ -17,7 +17,7 @@ from scipy.stats import nct, ttest_ind
 import spanlab
 from spanlab.analysis.data.loading import load
 from spanlab.analysis.data.scoring import score_table
-from spanlab.analysis.effects.groups import between_groups, group_effect, hedges_g, people_in_groups, welch_f, welch_t
+from spanlab.analysis.effects.groups import hedges_g, welch_f, welch_t
 from spanlab.analysis.figure_catalogue import FIGURES, figure_named
 from spanlab.analysis.figures.figure import Wish
 from spanlab.analysis.inference import read_margins
@@ -28,12 +28,6 @@ from spanlab.core.errors import SpanLabError
 from spanlab.extensions.planning.methods import methods
 
 TWO = {"training": (12, 1.5), "control": (10, 0.5)}
-
-
-def comparisons(table: pd.DataFrame, along: str = "", value: str = "correct") -> Any:
-    """The tests of one paradigm, a data frame."""
-    people = people_in_groups(score_table(table), "task")
-    return between_groups(group_effect(people, "task", along, value), people, "task").set_index("contrast")
 
 
 def test_the_tests_are_those_of_welch() -> None:
@@ -58,22 +52,6 @@ def test_the_tests_are_those_of_welch() -> None:
     assert (welch_f(groups)["f"], welch_f(groups)["df"]) == pytest.approx((f, 8 / (3 * rest)))
     assert welch_t(first[:1], second)["note"] == "a group of one person: no test"
     assert welch_t(np.ones(4), np.ones(5))["note"] == "everybody in a group is alike: no test"
-
-
-@pytest.mark.slow
-def test_several_groups_one_condition_and_other_measures() -> None:
-    table = planted_groups({"a": (12, 1.5), "b": (10, 0.7), "1": (8, 0.9)}, np.random.RandomState(1), sizes=(4,))
-    found = comparisons(table)
-    assert list(found.index) == ["mean, any two groups", "mean, 1 minus a", "mean, 1 minus b", "mean, a minus b"]
-    assert found["f"].notna().tolist() == [True, False, False, False]
-    numbers = comparisons(table.assign(group=table["group"].map({"a": "2", "b": "10", "1": "1"})))
-    assert list(numbers.index)[1:] == ["mean, 1 minus 10", "mean, 1 minus 2", "mean, 10 minus 2"]
-    times = comparisons(table, value="rt_ms")
-    assert times.loc["mean, a minus b", "mean_first"] == pytest.approx(550, abs=15)
-    words = table.assign(correct_answer=np.where(np.arange(len(table)) % 2, "old", "new"))
-    sensitive = comparisons(words, value="d_prime")
-    assert sensitive.loc["mean, a minus b", "value"] > 0.2
-    assert sensitive.loc["mean, a minus b", "n_first"] == 12
 
 
 @pytest.mark.slow

@@ -22,7 +22,7 @@ from spanlab.analysis.effects.effect import trends
 from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.inference import Margin
 from spanlab.analysis.means.cell_means import Cells
-from spanlab.analysis.means.contrasts import Apart, Contrast, contrast, contrast_of, estimate
+from spanlab.analysis.means.contrasts import Apart, contrast, contrast_of, estimate
 
 Random = np.random.RandomState
 DIFFERENCE = np.array([1.0, -1.0])
@@ -36,19 +36,6 @@ def test_interval_and_test_say_the_same() -> None:
             low, high = found.ends()
             assert (found.against(0.0)["p"] < 0.05) == (not low <= 0 <= high)
             assert (found.against(low)["p"], found.against(high)["p"]) == (pytest.approx(0.05), pytest.approx(0.05))
-
-
-def test_p_of_two_that_have_nothing_in_common_is_that_of_their_interval() -> None:
-    few, many = Contrast(0.9, 0.03, 2.0, 3, share=True), Contrast(0.7, 0.04, 40.0, 41, share=True)
-    apart = Apart(few, many)
-    p = apart.p()
-    low, _ = apart.ends(1 - p)
-    assert 0 < p < 1
-    assert low == pytest.approx(0, abs=1e-6)
-    assert Apart(many, 0.7).p() == pytest.approx(1, abs=1e-6)
-    assert math.isnan(Apart(few, Contrast(0.7, math.nan, math.nan, 1, share=True)).p())
-    fixed = Apart(Contrast(12.0, 2.0, 5.0, 6), 10.0)
-    assert fixed.p() == pytest.approx(2 * scipy.stats.t.sf(1, 5))
 
 
 # people who lack a condition ----------------------------------------------------------------------

@@ -193,27 +193,6 @@ def test_blocks_from_elsewhere() -> None:
             setting.build({**known, "lures": "low"}).check(blocks(name, n, lures="high", times=6)[0])
 
 
-def test_noise_from_elsewhere() -> None:
-    letters = sampler("letter_noise", letters=list("bc"), marks=list(MARKS), least=3, most=6)
-    letters.check(["#$b%", "%@c#~^"])
-    for value in (["#$b%"], ["#$b%", "%@#~^"], ["#$b%", "%%c#"], ["#b%", "%@c#"], ["#$b%", "c!@#"], ["#$b%", 5], "x"):
-        with pytest.raises(ValueError, match="expected"):
-            letters.check(value)
-    cells = sampler("cell_noise", taken=[4, 0], grid=3, marks=list(MARKS), least=1, most=3)
-    cells.check([[[0, "#"]], [[1, "%"], [8, "@"]]])
-    for value in (
-        [[[0, "#"]]],
-        [[[4, "#"]], [[1, "%"]]],
-        [[], [[1, "%"]]],
-        [[[0, "#"], [0, "%"]], [[1, "%"]]],
-        [[[0, "!"]], [[1, "%"]]],
-        [["0#"], [[1, "%"]]],
-        3,
-    ):
-        with pytest.raises(ValueError, match="expected"):
-            cells.check(value)
-
-
 def test_a_trial_from_elsewhere() -> None:
     """What the published protocol answered itself is recorded."""
     paradigm, levels = loaded("nback_verbal_noise"), {"n": 2, "lures": "free", "block_length": 24}

@@ -4,7 +4,6 @@ the words suffice."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from math import comb
 from typing import Any, cast
@@ -14,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from sampling import fits, loaded, many, sampler, trials
+from sampling import fits, loaded, sampler, trials
 
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import compile_trial
@@ -76,23 +75,6 @@ def test_a_distractor_from_the_list_is_possible_as_published_and_refused_as_corr
     assert compile_trial(paradigm, levels, 0, "published", draws).steps
     with pytest.raises(SpanLabError, match="equal to a pattern that it must not be equal to"):
         compile_trial(paradigm, levels, 0, "corrected", draws)
-
-
-@pytest.mark.parametrize("generator", GENERATORS)
-@pytest.mark.slow
-def test_targets_sides_and_differences_favour_nothing(generator: Generator) -> None:
-    for length in (4, 10):
-        assert fits(Counter(many("vir", "target", generator, list_length=length)).values())
-    assert fits(Counter(many("vir", "side", generator)).values())
-    sides = many("vsrec", "sides", generator, list_length=3)
-    assert len(set(map(tuple, sides))) == 8
-    assert fits(Counter(map(tuple, sides)).values())
-    differences = Counter(
-        compile_trial(loaded("vsrec"), {"list_length": 2}, seed, generator).levels["pattern_distractor_difference"]
-        for seed in range(600)
-    )
-    assert sorted(differences) == [2, 4, 6, 8, 10]
-    assert fits(differences.values())
 
 
 @pytest.mark.parametrize("generator", GENERATORS)

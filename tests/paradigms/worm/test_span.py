@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sampling import RARE, fits, loaded, many, sampler, trials, unrelated
+from sampling import fits, loaded, many, sampler, trials
 
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Trial, compile_trial, percept_bytes
@@ -20,10 +20,9 @@ from spanlab.paradigms.language.schema import DatasetDesign, SessionDesign
 from spanlab.paradigms.network_view import labels_of
 from spanlab.paradigms.paradigm import GENERATORS, Generator
 from spanlab.paradigms.responses import Choice
-from spanlab.paradigms.samplers.span import MOVEMENTS, SHADES, direction_of
+from spanlab.paradigms.samplers.span import MOVEMENTS, direction_of
 from spanlab.stimuli.directions import STEPS
 from spanlab.stimuli.kinds.arrays import Matrix, eight_corners
-from spanlab.stimuli.kinds.plain import ColourField
 
 SEEDS = st.integers(0, 2**32 - 1)
 QUICK = settings(max_examples=40, deadline=None)
@@ -89,31 +88,6 @@ def test_directions_are_balanced_as_corrected_and_axes_come_three_times_as_often
     assert sum(a == b for a, b in pairs["published"]) / 10_000 == pytest.approx(40 / 256, abs=0.015)
 
 
-@pytest.mark.parametrize("generator", GENERATORS)
-@pytest.mark.slow
-def test_where_a_dot_moves_and_where_its_arrow_is_favour_nothing(generator: Generator) -> None:
-    items = [item for pair in many("cs", "items", generator, storage="spatial") for item in pair]
-    for direction, several in BENCHMARK.items():
-        where = Counter(
-            "".join(map(str, item["memory"])) for item in items if direction_of(item["memory"]) == direction
-        )
-        assert sorted(where) == sorted(several)
-        assert len(several) == 1 or fits(where.values())
-    assert fits(Counter(item["slot"] for item in items).values())
-    for direction in STEPS:
-        places = Counter(
-            place
-            for item in items
-            for place, other in enumerate(item["options"])
-            if other == direction and place != item["slot"]
-        )
-        assert fits(places.values()), "nor do the other arrows"
-    assert (
-        unrelated((pair[0]["slot"], pair[1]["slot"]) for pair in many("cs", "items", generator, storage="spatial"))
-        > RARE
-    )
-
-
 # items: patterns ----------------------------------------------------------------------------------
 
 
@@ -134,21 +108,6 @@ def test_given_items_that_are_none_are_refused() -> None:
 
 
 # decisions ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("generator", GENERATORS)
-@pytest.mark.slow
-def test_colours_favour_nothing_and_read_as_what_they_are(generator: Generator) -> None:
-    drawn = many("cs", "distractors", generator, distractor_domain="visual", load=1)
-    both = Counter((first["answer"], second["answer"]) for first, second in drawn)
-    assert len(both) == 4
-    assert fits(both.values())
-    shades = Counter((decision["answer"], decision["colour"]) for pair in drawn for decision in pair)
-    assert len(shades) == 14
-    assert fits(shades.values())
-    for answer, several in SHADES.items():
-        for shade in several:
-            assert f"one colour: {answer} (" in ColourField(colour=shade).words()
 
 
 def test_given_decisions_that_are_wrong_are_refused() -> None:

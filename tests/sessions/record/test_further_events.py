@@ -25,9 +25,7 @@ from spanlab.sessions.record import (
     response_rows,
 )
 from spanlab.sessions.record.further_events import FURTHER_EVENTS, EventModels, event_columns
-from spanlab.sessions.record.reader import event_damage
 from spanlab.sessions.record.table import response_table
-from spanlab.sessions.record.writer import Recorder, TrialJournal
 
 SESSION = STORED / "vsr-ideal-s11"
 
@@ -74,32 +72,6 @@ def test_the_last_event_of_a_trial_gives_its_columns_to_all_rows_of_the_trial() 
         Holds("number of blinks", measured=True),
         "recorded by a package that is not installed here",
     )
-
-
-@pytest.mark.usefixtures("known")
-@pytest.mark.parametrize(
-    ("event", "says"),
-    [
-        (blinks("1", 3), None),
-        (blinks("1", "3"), "'count' has the wrong form"),
-        (blinks("1", 3, winks=1), "this version of spanlab knows no key 'winks' there"),
-        ({key: value for key, value in blinks("1", 3).items() if key != "raw"}, "'raw' is missing"),
-        ({**blinks("1", 3), "event": "winks"}, "this version of spanlab knows no event 'winks'"),
-    ],
-)
-def test_it_is_checked_as_any_event(event: Any, says: str | None, tmp_path: Path) -> None:
-    assert event_damage(event) == says
-    recorder = Recorder(tmp_path)
-    journal = TrialJournal(recorder, "1", 1, ())
-    journal.note({key: value for key, value in event.items() if key not in ("trial", "attempt")})
-    if says is None:
-        recorder.commit()
-        assert json.loads((tmp_path / "events.jsonl").read_text(encoding="utf-8")) == event
-    else:
-        with pytest.raises(SpanLabError, match=f"cannot be recorded .{says}"):
-            recorder.commit()
-        assert (tmp_path / "events.jsonl").read_text(encoding="utf-8") == ""
-    recorder.finish()
 
 
 def test_a_record_is_not_read_without_the_package_and_says_why(tmp_path: Path) -> None:

@@ -67,21 +67,6 @@ def test_who_refused_begins_anew_and_may_agree(study: Study, data: Path, run: Ru
     assert "consent refused" in run("study", "status", study.file, "--data", data)[1]
 
 
-def test_who_leaves_without_an_answer_is_asked_at_the_next_start(study: Study, data: Path) -> None:
-    class LeftError(SpanLabError):
-        pass
-
-    def leaves(what: str) -> None:
-        if what == "page: Consent":
-            raise LeftError
-
-    with pytest.raises(LeftError):
-        take(study, data, guest=Guest(leaves))
-    visit = take(study, data, existing="resume", guest=(guest := Guest()))
-    assert guest.offered == [("agree", "refuse")]
-    assert [line["event"] for line in journal(visit.folder)].count("refused") == 0
-
-
 def asked(study: Study, data: Path, **wanted: Any) -> int:
     """How many times consent is asked in a session."""
     take(study, data, guest=(guest := Guest()), **wanted)

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import threading
 from collections.abc import Callable
@@ -178,22 +177,6 @@ def test_a_study_is_no_paradigm_and_a_paradigm_no_study(run: Run, tmp_path: Path
             == "spanlab: s.yaml:2 study: this is a study; a paradigm is needed here, such as one of those that the study names\n"
         )
     assert "p.yaml:1 this is a paradigm; a study is needed here" in complaint(*run("study", "status", "p.yaml"))
-
-
-def test_seeds_differ_wherever_something_differs_and_never_go_out_of_range(tmp_path: Path) -> None:
-    study = study_in(tmp_path)
-    seeds = {
-        key: next(study.seeds_for(*key))
-        for key in itertools.product(range(1, 60), (1, 2), ("vsr", "cells", "long"), (1, 2, 3))
-    }
-    first = [seed for (_, _, _, run), seed in seeds.items() if run == 1]
-    assert len(set(first)) == len(first)
-    assert max(first) < 2**19 <= min(seed for (_, _, _, run), seed in seeds.items() if run > 1)
-    assert max(seeds.values()) < 2**20
-    with pytest.raises(SpanLabError, match="has seeds for 87381 participants"):
-        study.seeds_for(87382, 1, "vsr", 1)
-    kinds = [next(study.seeds_for(1, 1, "vsr", 1, kind)) for kind in ("person", "pilot", "simulated")]
-    assert len(set(kinds)) == 3, "who rehearses does not see the trials of the first participant"
 
 
 # -- fields ----------------------------------------------------------------------------------------

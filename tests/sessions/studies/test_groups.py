@@ -198,20 +198,6 @@ def test_what_was_planned_for_a_number_that_somebody_else_has_got_meanwhile_is_p
     }
 
 
-def test_who_came_before_there_were_groups_can_go_on_but_not_begin(study: Study, data: Path, tmp_path: Path) -> None:
-    before = study_in(tmp_path, TWO[: TWO.index("groups:")])
-    take(before, data, "p01", fields={})
-    with pytest.raises(SpanLabError, match="p01 came before the study had groups"):
-        take(study, data, "p01", 2, fields={})
-    assert sit_down(study, data, VisitRequest("p01", "1", existing="resume"))[1]
-    take(study, data, "p02", fields={})
-    other = study_in(tmp_path, TWO.replace("control", "waiting").replace("training", "drilled"))
-    with pytest.raises(
-        SpanLabError, match=r"p02 is in the group '(training|control)', which the study file does not have now"
-    ):
-        take(other, data, "p02", 2, fields={})
-
-
 @pytest.mark.parametrize(
     ("groups", "message"),
     [

@@ -78,18 +78,6 @@ def test_orders_go_by_number(study: Study, data: Path) -> None:
     assert [person.number for person in people(data / "pair")] == [1, 2, 3, 4, 5, 6]
 
 
-def test_sessions_are_found_and_read_from_the_data_folder(study: Study, data: Path, run: Run) -> None:
-    take(study, data, "p01")
-    take(study, data, "p02")
-    assert len(find_sessions([data])) == len(find_sessions([data / "pair"])) == 6
-    assert len(find_sessions([data / "pair" / "p01"])) == 3
-    table = read_responses(data)
-    assert set(table["participant"]) == {"p01", "p02"}
-    assert table["session"].nunique() == 6
-    status, _, err = run("compare", data, "-o", "report")
-    assert status == 0, err
-
-
 # -- numbers and identifiers -----------------------------------------------------------------------
 
 
@@ -209,23 +197,6 @@ def undisturbed(study: Study, data: Path) -> tuple[list[str], dict[Any, int]]:
     guest = Guest()
     take(study, data, guest=guest)
     return guest.happened, read_responses(data).groupby("session").size().to_dict()
-
-
-@pytest.mark.slow
-def test_who_leaves_at_any_moment_goes_on_there(study: Study, tmp_path: Path) -> None:
-    happened, rows = undisturbed(study, tmp_path / "whole")
-    for n in range(1, len(happened) + 1):
-        data = tmp_path / f"left-{n}"
-        with pytest.raises(_LeaveError):
-            take(study, data, guest=Guest(leave_at(n)))
-        guest = Guest()
-        visit = take(study, data, existing="resume", guest=guest)
-        assert read_responses(data).groupby("session").size().to_dict() == rows, n
-        assert [state.finished for state in states(visit.folder).values()] == [True] * 3
-        trials = [what for what in guest.happened if what.startswith("trial")]
-        assert trials == [what for what in happened[n - 1 :] if what.startswith("trial")], (
-            "no trial is taken twice, none is left out"
-        )
 
 
 def _killed_at(study: Study, data: Path, existing: str, n: int) -> None:

@@ -253,26 +253,6 @@ def test_a_withdrawal_that_was_cut_short_is_completed(
     assert people(folder)[0].sessions == 3
 
 
-def test_a_withdrawal_to_be_forgotten_that_was_cut_short_is_completed(
-    study: Study, data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Killed between the note and the removal, the identifier is still there to withdraw again."""
-    take(study, data, "p01")
-    person = find(data / "pair", "p01")
-    assert person is not None
-    with monkeypatch.context() as patched:
-        patched.setattr(Path, "rename", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-        with pytest.raises(KeyboardInterrupt):
-            remove(data / "pair", person, 3, forget=True)
-    again = find(data / "pair", "p01")
-    assert again is not None
-    assert again.withdrawn
-    remove(data / "pair", again, 3, forget=True)
-    assert not (data / "pair" / "p01").exists()
-    assert [one.name for one in people(data / "pair")] == [None]
-    assert b"p01" not in (data / "pair" / "places.sqlite").read_bytes()
-
-
 def test_numbers_are_not_given_anew_when_the_list_of_participants_is_lost(run: Run, study: Study) -> None:
     take(study, Path("data"), "p01")
     folder = Path("data/pair")

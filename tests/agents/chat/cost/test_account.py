@@ -3,7 +3,6 @@ an interrupted session together."""
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 from collections.abc import Iterator, Mapping
@@ -206,27 +205,6 @@ def test_a_server_that_does_not_count_cannot_keep_a_limit() -> None:
     assert "200 tokens were taken" in now_and_then.exhausted(400), (
         "one that is not counted is taken for one like the others"
     )
-
-
-def test_the_line_of_progress() -> None:
-    now = itertools.count(0, 10)
-    account = Account(RequestLimits(), PRICES, clock=lambda: float(next(now)))
-    account.expected = 10
-    assert account.tally() == "0 of about 10 replies · 0 tokens · cost 0.00 · 0 under way"
-    _lost(account, LATE)
-    _lost(account, replace(LATE, word="server"))
-    held = Departure(account, 400)
-    assert held.reserve(alone=False)
-    held.leaves()
-    _taken(account, _reply(20_000, 100))
-    account.note_cached(_reply(cached=True))
-    assert (
-        account.tally()
-        == "2 of about 10 replies · 1 from the cache · 20.1 k tokens · cost 0.041 · 2 faults · 1 under way · 40 s left"
-    )
-    held.release()
-    assert not account.under_way
-    assert account.totals.faults == {"server": 1, "timeout": 1}
 
 
 def test_an_account_goes_on_from_earlier_parts() -> None:

@@ -283,19 +283,6 @@ def test_the_beginning_of_an_answer_stands_for_it_where_no_other_begins_so() -> 
     assert answer_logprobs(alphabet, {"a": -1.0, "A": -2.0, "B": -3.0}) == {"a": -1.0, "A": -2.0, "b": -3.0}
 
 
-def test_what_is_not_known_is_not_made_up() -> None:
-    assert answer_logprobs(MATCH, None) is None
-    assert answer_logprobs(TWO_CELLS, {"1": -1.0}) is None
-    assert answer_logprobs(MATCH, {}) == {}
-    only = answer_logprobs(MATCH, {"m": -0.1, "x": -3.0})
-    assert only == {"m": -0.1}
-    assert answer_probabilities(MATCH, only) is None
-    assert answer_probabilities(MATCH, {}) is None
-    assert answer_probabilities(MATCH, None) is None
-    assert answer_logprobs(MATCH, {"m": -0.1, "-": -math.inf, "M": math.nan}) == {"m": -0.1}
-    assert answer_probabilities(MATCH, {"m": 0.0, "-": -9999.0}) == {"m": 1.0, "-": 0.0}
-
-
 @given(st.dictionaries(st.text(max_size=4), st.floats(-50, 0), max_size=20))
 @pytest.mark.slow
 def test_probabilities_of_answers_are_probabilities(tokens: dict[str, float]) -> None:

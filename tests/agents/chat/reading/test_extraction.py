@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 from conditions import some_conditions
-from effort import at_most
 from hypothesis import assume, given
 from hypothesis import settings as tried
 from hypothesis import strategies as st
@@ -541,40 +540,6 @@ def test_blocks_take_away_no_word_beside_them(blocks: list[tuple[str, str]], end
     reasoning, rest = split_reasoning(_reply(content))
     assert rest.strip() == ("".join(before for before, _ in blocks) + end).strip()
     assert (reasoning or "") == "\n\n".join(thought.strip() for _, thought in blocks if thought.strip())
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "filling",
-    [
-        "m",
-        " ",
-        "\n",
-        "answer: ",
-        "answer: m\n",
-        "1,",
-        "1. ",
-        "- \n",
-        "*",
-        "{",
-        "or ",
-        "not left ",
-        "\ufffd",
-        "\\boxed{",
-        "row 1, ",
-    ],
-)
-@pytest.mark.parametrize(("longest", "work"), [(1_000_000, 100), pytest.param(10_000_000, 600, marks=pytest.mark.slow)])
-def test_megabytes_are_read_with_little_work(filling: str, longest: int, work: float) -> None:
-    replies = [(filling * (size // len(filling)))[:size] for size in (9_000, longest)]
-    with at_most(work):
-        for reply in replies:
-            _, rest = split_reasoning(_reply(reply))
-            for kind in (MATCH, TWO_CELLS):
-                for where in WHERE:
-                    assert read(kind, rest, settings(reasoning=where)).answer_text
-            read(MATCH, rest, settings(extraction="strict"))
-            read(MATCH, rest, settings(extraction="first_character"))
 
 
 def test_of_long_replies_the_end_is_read_at_which_the_answer_stands() -> None:

@@ -191,21 +191,6 @@ def test_so_it_is_on_an_encrypted_connection(certificate: Path, monkeypatch: pyt
     assert watched.between > 0, "what the system does not take at once is gone when all of it is"
 
 
-def test_a_connection_that_cannot_be_encrypted_lets_nothing_leave(certificate: Path) -> None:
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(certificate, certificate.with_suffix(".key"))
-    watched = Watched()
-
-    async def work() -> Served:
-        async with _serving(lambda number: "answers", context) as served:
-            with pytest.raises(Exception, match="no connection to"):
-                await _ask(served.url, watched, "hello", max_retries=1)
-            return served
-
-    assert asyncio.run(work()).read == 0
-    assert watched.happened == ["unsent", "unsent"]
-
-
 @pytest.mark.parametrize(
     ("end", "said"),
     [("closes", "connection in doubt"), ("breaks off", "connection"), ("babbles", "connection")],

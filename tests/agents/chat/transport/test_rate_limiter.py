@@ -225,25 +225,6 @@ def test_no_more_than_the_limit_are_under_way_and_nobody_is_forgotten(
     assert left == 0
 
 
-def test_a_request_that_gives_up_when_another_comes_back_takes_no_place() -> None:
-    """Both at the same moment, as when a session is interrupted."""
-
-    async def work() -> tuple[int, list[type[BaseException]]]:
-        limiter = RateLimiter(1)
-
-        async def ask() -> None:
-            async with limiter.request(0):
-                await asyncio.sleep(1.0)
-
-        tasks = [asyncio.ensure_future(ask()) for _ in range(3)]
-        for task in tasks:
-            asyncio.get_running_loop().call_later(0.5, task.cancel)
-        ends = await asyncio.gather(*tasks, return_exceptions=True)
-        return limiter.under_way, [type(end) for end in ends if end is not None and isinstance(end, BaseException)]
-
-    assert virtually(work) == (0, [asyncio.CancelledError] * 3)
-
-
 def test_a_gate_that_stops_lets_nothing_in_and_those_inside_out() -> None:
     async def work() -> tuple[list[str], float]:
         limiter, ends = RateLimiter(2), []

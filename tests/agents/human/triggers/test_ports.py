@@ -161,20 +161,6 @@ def test_a_port_that_dies_loses_codes_and_says_so_once(wired: Any) -> None:
     assert "stops when this trial is over" in said[0]
 
 
-def test_a_port_that_died_after_the_last_code_is_told_too(wired: Any) -> None:
-    line, wire, said = wired()
-    line.at_once(Sending(7))
-    line.over()
-    assert said == []
-    wire.dead = "unplugged"
-    line.need()  # what is not known yet holds nobody up between two questions
-    line.over()
-    assert "unplugged" in said[-1]
-    assert "all codes had gone out before" in said[-1]
-    with pytest.raises(SpanLabError, match="the session stops here"):
-        line.need()
-
-
 def test_a_dead_port_is_found_by_its_test_pulse(monkeypatch: pytest.MonkeyPatch) -> None:
     wire = Wire()
     wire.dead = "no bytes leave it"
