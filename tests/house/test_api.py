@@ -165,6 +165,11 @@ def test_a_session_goes_on_and_one_that_is_over_stays(tmp_path: Path) -> None:
         (lambda: spanlab.replay("vsr", "ideel"), "unknown agent 'ideel'"),
         (lambda: spanlab.run("vsr"), "who takes part? Give participant"),
         (lambda: spanlab.figure("serial_position", "nowhere"), "nowhere"),
+        (lambda: spanlab.replay("vsr", "chat:m", max_wait=-1), "max_wait: expected a number above 0"),
+        (lambda: spanlab.sweep("x", "y", status=True), "status only reports: leave out output"),
+        (lambda: spanlab.transcript("x", output="y"), "output is for reread"),
+        (lambda: spanlab.export("csv", "x", "y", machins=True), "machins: unknown key"),
+        (lambda: spanlab.check(), "or give language"),
     ],
 )
 def test_complaints_name_what_the_program_gave(call: Callable[[], object], told: str) -> None:
