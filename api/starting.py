@@ -140,7 +140,7 @@ def _filled(text: str, words: dict[str, Any]) -> str:
 def show(
     paradigm: ParadigmArgument,
     output: Annotated[
-        PathLike, typer.Option("-o", "--output", help="file to write: .png, or .gif or .mp4 for a film", metavar="FILE")
+        PathLike, typer.Option("-o", "--output", help="file to write: .png, or .gif for a film", metavar="FILE")
     ],
     *,
     levels: LevelsOption = None,
@@ -158,10 +158,10 @@ def show(
     from ..paradigms.preview.sheet import trial_picture, write_film
 
     file = Path(output)
-    if (kind := file.suffix.lower()) not in ("", ".png", ".gif", ".mp4"):
-        raise SpanLabError(f"a trial is drawn as a .png, or a film as a .gif or .mp4; found '{file.name}'")
+    if (kind := file.suffix.lower()) not in ("", ".png", ".gif"):
+        raise SpanLabError(f"a trial is drawn as a .png, or a film as a .gif; found '{file.name}'")
     loaded, trial = one_trial(paradigm, levels, seed, generator)
-    if kind in (".gif", ".mp4"):
+    if kind == ".gif":
         write_film(trial, file)
         return Result([str(file)], files=[file])
     picture = trial_picture(trial, loaded)

@@ -5,9 +5,6 @@ every display for as long as people see it.
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -222,40 +219,17 @@ def film_frames(trial: Trial) -> list[tuple[Image.Image, int]]:
 
 
 def write_film(trial: Trial, file: Path) -> None:
-    """Write a trial as a film, ``.gif`` or ``.mp4``.
+    """Write a trial as a film, a ``.gif``.
 
     Raises
     ------
     SpanLabError
-        when it cannot be written, or there is no ffmpeg for an ``.mp4``.
+        when it cannot be written.
     """
     frames = film_frames(trial)
+    first, *others = [image.convert("P", palette=Image.Palette.ADAPTIVE) for image, _ in frames]
+    durations = [ms for _, ms in frames]
     try:
-        if file.suffix.lower() == ".mp4":
-            _write_mp4(frames, file)
-        else:
-            first, *others = [image.convert("P", palette=Image.Palette.ADAPTIVE) for image, _ in frames]
-            durations = [ms for _, ms in frames]
-            first.save(file, format="GIF", save_all=True, append_images=others, duration=durations, loop=0, disposal=1)
+        first.save(file, format="GIF", save_all=True, append_images=others, duration=durations, loop=0, disposal=1)
     except OSError as error:
         raise SpanLabError(f"cannot write {file}: {error.strerror or error}") from None
-
-
-def _write_mp4(frames: list[tuple[Image.Image, int]], file: Path) -> None:
-    ffmpeg = shutil.which("ffmpeg")
-    if ffmpeg is None:
-        raise SpanLabError("an .mp4 needs the program ffmpeg, which is not installed here: write a .gif instead")
-    with tempfile.TemporaryDirectory() as folder:
-        lines = []
-        for number, (image, ms) in enumerate(frames):
-            image.save(Path(folder) / f"{number}.png")
-            lines.append(f"file '{number}.png'\nduration {ms / 1000}\n")
-        # ffmpeg heeds the last duration only where the last picture stands a second time
-        lines.append(f"file '{len(frames) - 1}.png'\n")
-        (Path(folder) / "frames.txt").write_text("".join(lines), encoding="utf-8")
-        command = [ffmpeg, "-y", "-loglevel", "error", "-f", "concat", "-i", f"{folder}/frames.txt"]
-        made = subprocess.run(
-            [*command, "-fps_mode", "vfr", "-pix_fmt", "yuv420p", str(file)], capture_output=True, text=True
-        )
-    if made.returncode:
-        raise SpanLabError(f"ffmpeg cannot write {file}: {made.stderr.strip().splitlines()[-1]}")
