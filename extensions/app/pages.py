@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
@@ -38,7 +39,7 @@ from .curves import Curves, Theme
 from .index import SessionIndex, SessionLine
 from .jobs import Job, Jobs, command_of
 from .points import MarkAnswers, trials_of
-from .replies import Replies
+from .replies import COLUMNS, Replies
 from .reports import KINDS, SANDBOX, Report, Reports
 from .studies import OF_STUDY, Studies, StudyPages
 from .web import NEWEST, MissingError, asked_by, jobs_as_json
@@ -52,11 +53,8 @@ _DOORS = (
     ("replies", "/replies"),
     ("compare", "/reports"),
 )
-#: the columns of the table of replies, as they stand there, and those that are numbers
-REPLY_COLUMNS = (
-    "who", "paradigm", "levels", "trial", "question", "answer", "right_answer", "mark", "reply", "tokens_read",
-    "tokens_written", "cost", "latency_ms",
-)  # fmt: skip
+#: what the page of replies does not show of its table, and what it shows as numbers
+_HIDDEN = ("session", "kind")
 _NUMBERS = frozenset({"question", "tokens_read", "tokens_written", "cost", "latency_ms"})
 #: sessions on a page of the list
 _ON_PAGE = 100
@@ -230,7 +228,7 @@ class AppPages:
             layout="bundle.html" if bundled else "base.html",
             bundled=bundled,
             says=texts,
-            columns={name.replace("right_answer", "right"): texts[name] for name in REPLY_COLUMNS},
+            columns={name: texts[name] for name in COLUMNS if name not in _HIDDEN},
             numbers=_NUMBERS,
         )
 
@@ -330,19 +328,7 @@ class AppPages:
         paradigm = load_paradigm(_known(request))
         levels = {name: _value(level) for name, level in request.query_params.items() if name != "number"}
         pictures = await run_in_threadpool(shown.played, paradigm, levels, _number(request))
-        return JSONResponse(
-            [
-                {
-                    "source": one.source,
-                    "ms": one.ms,
-                    "paced": one.self_paced,
-                    "phase": one.phase,
-                    "asks": one.asks,
-                    "words": one.words,
-                }
-                for one in pictures
-            ]
-        )
+        return JSONResponse([asdict(one) for one in pictures])
 
     async def live(self, request: Request) -> Response:
         """The sessions of a paradigm, what is running, and which figures there are."""

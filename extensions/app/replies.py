@@ -27,7 +27,7 @@ from .shown import answer_mark, given_answer, question_of
 _SHOWN = 160
 #: the columns of the table
 COLUMNS = (
-    "session", "who", "kind", "paradigm", "levels", "trial", "question", "answer", "right", "mark", "reply",
+    "session", "who", "kind", "paradigm", "levels", "trial", "question", "answer", "right_answer", "mark", "reply",
     "tokens_read", "tokens_written", "cost", "latency_ms",
 )  # fmt: skip
 Row = tuple[Any, ...]

@@ -40,7 +40,7 @@ function filterWall() {
   show();
 }
 
-/** @typedef {{source: string, ms: number, paced: boolean, phase: string, asks: boolean, words: string}} Picture */
+/** @typedef {{source: string, ms: number, self_paced: boolean, phase: string, asks: boolean, words: string}} Picture */
 
 /** A trial, played at the time that it takes; what loads it anew. @param {string} address @param {(got: any) => void} then */
 export function player(address, then = () => {}) {
@@ -57,7 +57,7 @@ export function player(address, then = () => {}) {
     display.src = picture.source;
     display.alt = picture.words;
     moment.value = String(at);
-    const says = [picture.phase.replaceAll("_", " "), picture.paced ? phase.dataset.paced : `${picture.ms} ms`, ...(picture.asks ? [phase.dataset.asks] : [])];
+    const says = [picture.phase.replaceAll("_", " "), picture.self_paced ? phase.dataset.paced : `${picture.ms} ms`, ...(picture.asks ? [phase.dataset.asks] : [])];
     phase.textContent = says.join(" · ");
     moment.setAttribute("aria-valuetext", phase.textContent);
   };

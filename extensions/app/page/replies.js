@@ -14,6 +14,7 @@ import { $, button, element } from "./kit.js";
 const page = $("answers"), says = JSON.parse(page.dataset.says || "{}"), bundled = page.dataset.bundled === "yes";
 const SIGNS = /** @type {Record<string, string>} */ ({ right: "✓", wrong: "✗", partly: "½", unread: "?", none: "·" });
 const ON_PAGE = 100, LONG = 900;
+const shown = Array.from(document.querySelectorAll("th [data-column]"), (head) => /** @type {HTMLElement} */ (head).dataset.column || "");
 /** @type {Table} */
 let table = { columns: [], models: [], rows: [], state: "" };
 /** @type {any[][]} */
@@ -64,7 +65,7 @@ function show() {
   first = Math.min(first, Math.max(0, chosen.length - 1));
   first -= first % ON_PAGE;
   $("rows").replaceChildren(...chosen.slice(first, first + ON_PAGE).map((row) => {
-    const cells = ["paradigm", "levels", "trial", "question", "answer", "right", "mark", "reply", "tokens_read", "tokens_written", "cost", "latency_ms"].map((column) => {
+    const cells = shown.slice(1).map((column) => {
       const content = value(row, column);
       if (column === "mark") return element("td", {}, element("span", { class: `mark ${content}` }, `${SIGNS[content]} ${says[`mark_${content}`]}`));
       const digits = column === "cost" ? 6 : 0;

@@ -87,7 +87,7 @@ def test_no_page_of_somebody_else_changes_anything(
 
 def test_a_trial_that_is_played_has_no_answer_and_is_nobody_s(client: TestClient) -> None:
     pictures = client.get("/paradigms/vsr/play", params={"list_length": "4"}).json()
-    assert {key for one in pictures for key in one} == {"source", "ms", "paced", "phase", "asks", "words"}
+    assert {key for one in pictures for key in one} == {"source", "ms", "self_paced", "phase", "asks", "words"}
     assert sum(one["asks"] for one in pictures) == 4
     seen = {one.source for number in range(3) for one in played(load_paradigm("vsr"), {"list_length": 4}, number)}
     assert len(seen) > 8  # other trials, other pictures
