@@ -153,9 +153,6 @@ def test_with_both_views_the_words_come_with_the_picture() -> None:
     ], "the display, then the question"
 
 
-# What is kept
-
-
 # The check
 
 

@@ -86,6 +86,3 @@ def test_a_slope_over_milliseconds_has_digits_enough_to_be_seen(tmp_path: Path) 
     assert name.startswith("Slope of ")
     (slope,) = re.findall(r"people \(n = 12\) −(0\.00\d+) points \(95% interval −0\.0\d+ to −0\.00\d+\)", text)
     assert 0.005 < float(slope) < 0.01
-
-
-# items held ---------------------------------------------------------------------------------------

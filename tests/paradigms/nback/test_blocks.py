@@ -89,6 +89,3 @@ def test_symbols_are_equally_frequent(name: str) -> None:
         assert len(counts) == (20 if grid is None else grid**2)
         # First and last items are hardly related.
         assert fits(counts.values())
-
-
-# Against the published files ----------------------------------------------------------------------

@@ -309,6 +309,3 @@ def test_pauses_grow_and_differ_and_keep_to_what_was_asked() -> None:
     )
     assert fault().pause(3, "x") == fault().pause(3, "x")
     assert 5 <= fault(5.0).pause(0, "x") <= 5.5, "never earlier than asked"
-
-
-# A server that says nothing but 429
