@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from typing_extensions import override
 
+from ..core.errors import SpanLabError
 from ..paradigms import Percept, Verdict
 from ..paradigms.trial import Display
 from ..paradigms.triggers import Triggers
@@ -140,6 +141,19 @@ class WindowAgent(Agent):
         is made ready)."""
         if meanwhile is not None:
             meanwhile()
+
+    def await_pulse(self, pulse: str, at: int, page: PageContent) -> None:
+        """Show a page until a scanner has sent so many pulses since the last call of :meth:`pulses`.
+
+        Parameters
+        ----------
+        pulse : what sends them, as the study file has it
+        """
+        raise SpanLabError(f"{self.name} cannot wait for the pulses of a scanner (start: in the study file)")
+
+    def pulses(self) -> list[float]:
+        """The pulses of a scanner since the last call, in ms on the session's clock."""
+        return []
 
     def still_ready(self) -> None:
         """As :meth:`ready`, by what is known already: asked between the questions of a trial in

@@ -183,8 +183,10 @@ def _window(study: Study, window: dict[str, Any]) -> dict[str, Any]:
     """Return the settings of the window: those of the options, or else those of the study's display
     file."""
     study_font = {} if study.font is None else {"font": str(study.font)}
-    box = {"buttons": study.buttons} if study.buttons else {}
-    usual = {"palette": study.palette, "refractory": study.refractory, **study_font, **box}
+    usual = {"palette": study.palette, "refractory": study.refractory, **study_font}
+    usual |= {"focus": study.focus} if study.focus != "needed" else {}
+    usual |= {"buttons": study.buttons} if study.buttons else {}
+    usual |= {"scanner": study.start.pulse} if study.start else {}
     window = {**usual, **window}
     if study.display is None or "display" in window:
         return window
@@ -382,10 +384,22 @@ def too_short(percepts: Iterable[Percept]) -> list[str]:
     return complaints(planned, FrameGrid(60.0))
 
 
+def _kinds(paradigms: Iterable[StudyParadigm]) -> list[ResponseKind]:
+    """The questions of some paradigms."""
+    asks = (
+        step.percept.ask
+        for one in paradigms
+        for planned in one.plan(1, balanced=False)
+        for step in planned.compile(one.paradigm, one.entry.generator).steps
+    )
+    return list(dict.fromkeys(ask.kind for ask in asks if ask is not None))
+
+
 def check_study(file: Path, details: bool = False) -> list[str]:
     """Validate a study, and compile trials of its paradigms; one line that says what was checked,
     and those of what is lacking or, with details, durations."""
     from ..agents.human.display.file import read_display
+    from ..agents.human.input.buttons import check_box
     from ..paradigms import AnswerKeys
     from ..paradigms.checking import check_paradigm
     from ..paradigms.translation import untranslated
@@ -399,21 +413,19 @@ def check_study(file: Path, details: bool = False) -> list[str]:
             read_display(study.display)
         except SpanLabError as error:
             raise SpanLabError(f"{file.name} display: {error}") from None
-    if study.keys.own or study.buttons:
-        steps = [
-            step
-            for one in study.paradigms
-            for planned in one.plan(1, balanced=False)
-            for step in planned.compile(one.paradigm, one.entry.generator).steps
-        ]
+    if study.keys.own or study.buttons or study.start:
+        keys = AnswerKeys(custom=dict(study.keys.own))
+        kinds_asked = _kinds(study.paradigms)
         try:
-            keys = AnswerKeys(custom=dict(study.keys.own))
-            kinds_asked = dict.fromkeys(step.percept.ask.kind for step in steps if step.percept.ask is not None)
             check_keys(keys, kinds_asked)
             as_asked = [kind.with_keys(keys) for kind in kinds_asked]
             check_answerable(as_asked)
             if study.buttons:
                 check_buttons(keys, study.buttons, as_asked, consent_pages(study))
+            if study.start is not None:
+                scanned = _kinds(one for one in study.paradigms if one.entry.scanned)
+                as_asked = [kind.with_keys(keys) for kind in scanned]
+                check_box(study.start.pulse, as_asked, consent_pages(study), pulses=True)
         except SpanLabError as error:
             raise SpanLabError(f"{file.name} keys: {error}") from None
     problems: list[str] = []

@@ -153,20 +153,26 @@ def check_answerable(kinds: Iterable[ResponseKind]) -> None:
 
 
 def check_buttons(
-    keys: AnswerKeys, box: str, kinds: Iterable[ResponseKind] = (), pages: Mapping[str, str] = MappingProxyType({})
+    keys: AnswerKeys,
+    box: str,
+    kinds: Iterable[ResponseKind] = (),
+    pages: Mapping[str, str] = MappingProxyType({}),
+    pulse: str = "",
 ) -> None:
     """Check that answers have buttons if there is a button box, and only then; and that the keys
-    that a box types mean nothing else (:func:`.buttons.check_box`).
+    that a box types, or a scanner with its ``pulse``, mean nothing else (:func:`.buttons.check_box`).
 
     Raises
     ------
     SpanLabError
         when either is missing, or a key would mean two things.
     """
-    if box:
+    if box or pulse:
         from ..agents.human.input.buttons import check_box
 
         check_box(box, kinds, pages)
+        if pulse:
+            check_box(pulse, kinds, pages, pulses=True)
     buttons = {answer: key for answer, key in keys.custom.items() if is_button(key)}
     if buttons and not box:
         answer, key = next(iter(buttons.items()))

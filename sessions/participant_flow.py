@@ -3,6 +3,8 @@ thanks."""
 
 from __future__ import annotations
 
+import itertools
+import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -26,6 +28,8 @@ from .strategies.one_by_one import TrialTaker, one_by_one
 Note = Callable[[Event], None]
 
 
+#: So many volumes in a row that are missing are a pause of the scanner.
+MOST_LOST = 10
 #: What the assistant may decide about somebody who has not passed, beside another attempt: name,
 #: sentence, key. No question uses these keys.
 _DECISIONS = (("go_on", "regardless", "f4"), ("leave", "leave", "f8"))
@@ -48,6 +52,9 @@ class ParticipantFlow:
         self._language = str(session.info["language"])
         self._breaks = session.design.breaks
         self._questions = session.paradigm.is_questionnaire
+        #: how trials wait for a scanner, where they do; its pulses, in ms on the session's clock
+        self._start: Mapping[str, Any] = session.info.get("start", {})
+        self._pulses: list[float] = []
         self._shown_instructions = ""
         self._before: PlannedTrial | None = None
         self._done = 0
@@ -246,7 +253,25 @@ class ParticipantFlow:
         self._done = done
         if self._session.info["practice"] and self._session.paradigm.practice is not None:
             self._page(self._text("main"), self._text("main_body"))
+        if self._start:
+            self._note_pulses()
+            self._pulses, at = [], self._start["at"]
+            self._await_pulse(at)
+            times = {"first_ms": self._pulses[0], "at_ms": self._pulses[at - 1]}
+            self._note({"event": "scan_start", "pulse": at, **times})
         self._begin_stretch()
+
+    # -- the scanner -------------------------------------------------------------------------------
+
+    def _await_pulse(self, at: int) -> None:
+        page = PageContent(self._text("scanner_body"), self._text("scanner"))
+        self._agent.await_pulse(self._start["pulse"], at, page)
+        self._note_pulses()
+
+    def _note_pulses(self) -> None:
+        if pulses := self._agent.pulses():
+            self._note({"event": "pulses", "first": len(self._pulses) + 1, "at_ms": pulses})
+            self._pulses += pulses
 
     # -- trials and pauses -------------------------------------------------------------------------
 
@@ -261,6 +286,10 @@ class ParticipantFlow:
         if self._before is not None and (self._before.block != planned.block or self._due()):
             self._pause(self._done, len(self._session.plan))
         self.welcome(planned)
+        if self._start:
+            self._note_pulses()
+            if self._start["each_trial"] and self._before is not None:
+                self._await_pulse(1)
 
     def _due(self) -> bool:
         breaks = self._breaks
@@ -296,10 +325,22 @@ class ParticipantFlow:
         ----------
         left : whether a quiz that was not passed ends the session (of the study, too)
         """
+        if self._start:
+            self._note_pulses()
+            self._note({"event": "volumes", **volumes(self._pulses)})
         if left:
             self._page(self._text("thanks"), self._text("quiz_left"))
         elif "study" not in self._session.info:
             self._page(self._text("thanks"), self._text("thanks_questions" if self._questions else "thanks_body"))
+
+
+def volumes(pulses: Sequence[float]) -> dict[str, Any]:
+    """Count the pulses of a scanner (ms), and those that are missing between them."""
+    gaps = [later - earlier for earlier, later in itertools.pairwise(pulses)]
+    every = statistics.median(gaps) if gaps else None
+    missing = (round(gap / every) - 1 for gap in gaps) if every else ()
+    lost = sum(count for count in missing if 0 < count < MOST_LOST)
+    return {"pulses": len(pulses), "every_ms": None if every is None else round(every, 3), "lost": lost}
 
 
 async def take_quiz(taker: TrialTaker, flow: ParticipantFlow, tell: Callable[[], None]) -> QuizState:

@@ -456,7 +456,7 @@ def _check_answers(plan: SessionPlan, kinds: Collection[ResponseKind]) -> None:
         check_keys(keys, kinds, others="study" in extra)
     as_asked = [kind.with_keys(keys) for kind in kinds] if agent.kind.at_window else list(kinds)
     if "keys" in extra and isinstance(agent, WindowAgent):
-        check_buttons(keys, agent.buttons, as_asked)
+        check_buttons(keys, agent.buttons, as_asked, pulse=extra.get("start", {}).get("pulse", ""))
     if agent.kind.at_window:
         check_answerable(as_asked)
     agent.check_questions(as_asked)

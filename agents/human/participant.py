@@ -26,7 +26,7 @@ from ..window import Option, PageContent, WindowAgent, WindowEpisode
 from .display.frames import complaints
 from .display.patch import read_patch
 from .display.surface import ACKNOWLEDGE
-from .input.buttons import Box, open_box, read_box
+from .input.buttons import Box, open_box, read_box, read_pulse
 from .input.keymap import Keymap
 from .input.steps import GO_ON_AFTER, USUAL, Refractory, time_of
 from .pages import between_trials
@@ -86,8 +86,10 @@ class Participant(WindowAgent):
         self._sender: TriggerSender | None = None
         #: the button box as it was named
         self.buttons = options.buttons
-        self._box_address = read_box(options.buttons) if options.buttons else None
-        self._box: Box | None = None
+        #: where button box and scanner are, and what was opened of them
+        self._addresses = [read_box(options.buttons)] if options.buttons else []
+        self._addresses += [read_pulse(options.scanner)] if options.scanner else []
+        self._boxes: list[Box] = []
         self._say = say or _to_stderr
         self._stage: Stage | None = None
         self._language = "en"
@@ -117,7 +119,8 @@ class Participant(WindowAgent):
                 options.palette,
                 self._refractory_times(),
             )
-            self._stage.presses.box = self._box
+            self._stage.presses.boxes = self._boxes
+            self._stage.presses.needs_focus = options.focus == "needed"
             if options.display is not None:
                 self._differences = options.display.differences(self._stage.apparatus())
         return self._stage
@@ -128,20 +131,17 @@ class Participant(WindowAgent):
 
     @override
     def ready(self) -> None:
-        """Open the port for trigger codes and the button box, when they are not open yet, and see
-        that they are still there.
+        """Open the port for trigger codes, the button box and the line to the scanner, when they are
+        not open yet, and see that they are still there.
 
         Raises
         ------
         SpanLabError
             when the port does not take codes (and is needed), or there is no such box.
         """
-        if self._box_address is not None:
-            if self._box is None:
-                self._box = open_box(self._box_address, _psychopy_now)
-                if self._stage is not None:
-                    self._stage.presses.box = self._box
-            self._box.check()
+        self._boxes += [open_box(address, _psychopy_now) for address in self._addresses[len(self._boxes) :]]
+        for box in self._boxes:
+            box.check()
         if self._port is not None:
             self._sender = self._sender or TriggerSender(self._port, self._tell)
             self._sender.check()
@@ -266,9 +266,9 @@ class Participant(WindowAgent):
     def close(self) -> None:
         """Close the window, and the port for trigger codes."""
         self.leave_screen()
-        for opened in filter(None, (self._sender, self._box)):
+        for opened in filter(None, (self._sender, *self._boxes)):
             opened.close()
-        self._sender = self._box = None
+        self._sender, self._boxes = None, []
 
     # -- trials ------------------------------------------------------------------------------------
 
@@ -303,10 +303,12 @@ class Participant(WindowAgent):
             "keyboard": options.keyboard,
             "guard_ms": options.guard_ms,
             **({"buttons": self.buttons} if self.buttons else {}),
+            **({"scanner": options.scanner} if options.scanner else {}),
             "acknowledge_ms": ACKNOWLEDGE * 1000,
             "go_on_not_before_ms": GO_ON_AFTER * 1000,
             **({} if options.refractory == USUAL else {"refractory": options.refractory.record()}),
             "palette": options.palette,
+            **({"focus": options.focus} if options.focus != "needed" else {}),
             **({"font": options.font} if options.font else {}),
             **({} if options.display is None else {"display": options.display.cited()}),
             **({} if self._patch is None else {"patch": self._patch.settings()}),
@@ -324,7 +326,8 @@ class Participant(WindowAgent):
         if self._stage is None:
             return self._apparatus
         triggers = {} if self._sender is None else {"triggers": self._sender.facts()}
-        triggers |= {} if self._box is None else {"buttons": self._box.facts()}
+        for address, box in zip(self._addresses, self._boxes, strict=False):
+            triggers["scanner" if address.pulses else "buttons"] = box.facts()
         measured = self.window_options.display
         display = {} if measured is None else {"display": {"hash": measured.hash, "differences": self._differences}}
         return {
@@ -387,6 +390,27 @@ class Participant(WindowAgent):
             when the participant presses Escape and leaves.
         """
         between_trials.show(self.open(), PageContent(""), self._language, seconds=ms / 1000.0, meanwhile=meanwhile)
+
+    @override
+    def await_pulse(self, pulse: str, at: int, page: PageContent) -> None:
+        """Show a page until the scanner has sent so many pulses since the last call of :meth:`pulses`.
+
+        Raises
+        ------
+        Abandoned
+            when the participant presses Escape and leaves.
+        """
+        self.ready()
+        presses = self.open().presses
+        between_trials.show(self.open(), page, self._language, seconds=lambda: len(presses.pulses) >= at)
+
+    @override
+    def pulses(self) -> list[float]:
+        if (stage := self._stage) is None:
+            return []
+        stage.presses.collect()
+        pulses, stage.presses.pulses = stage.presses.pulses, []
+        return [round(stage.clock.ms(at), 3) for at in pulses]
 
 
 class ParticipantEpisode(WindowEpisode):

@@ -40,7 +40,7 @@ def seat(simulate: str | None, seed: int, speed: float, window: Mapping[str, Any
     """
     from .display.window import need_screen, need_window
 
-    for port in (window.get("triggers"), window.get("buttons")):
+    for port in (window.get("triggers"), window.get("buttons"), window.get("scanner")):
         kind = str(port or "").partition(":")[0]
         if kind in _PORT_PACKAGES:
             need("triggers", _PORT_PACKAGES[kind], f"'{port}'")
@@ -84,7 +84,7 @@ def window_again(settings: Mapping[str, Any], screen: int | None = None) -> dict
     window: dict[str, Any] = {
         "fullscreen": settings["fullscreen"],
         "patch": settings.get("patch", {}).get("text", ""),
-    } | {name: settings[name] for name in ("palette", "buttons", "font") if name in settings}
+    } | {name: settings[name] for name in ("palette", "buttons", "scanner", "font", "focus") if name in settings}
     if "refractory" in settings:
         window["refractory"] = Refractory(**settings["refractory"])
     window |= defaults_of_then(settings)

@@ -19,9 +19,9 @@ from ...paradigms.translation import Words
 from ..base import AgentOptions, Response, TrialContext
 from ..observers import make_observer
 from ..oracles import Observer
-from ..window import Option
+from ..window import Option, PageContent
 from .input.answering import DONE
-from .input.buttons import typed_keys
+from .input.buttons import PULSE, read_pulse, typed_keys
 from .input.steps import GO_ON_AFTER, Refractory
 from .input.xtest import InputEvent, XTestInput
 from .pages.between_trials import LEAST
@@ -48,6 +48,8 @@ from .window_options import USUAL_WINDOW, WindowOptions
 Answers = Literal["both", "keys", "mouse"]
 #: Width of the screen at which it sits, where nothing is said of it.
 SCREEN_CM = 34.0
+#: Seconds from one pulse of a rehearsed scanner to the next.
+PULSES_S = 1.0
 #: An answer to a question with a window comes at least so long before it closes.
 BEFORE_CLOSE_MS = 60.0
 
@@ -99,6 +101,7 @@ class SimulatedParticipant(Participant):
         self._xtest: XTestInput | None = None
         self._chosen = ""
         self._serial: dict[str, Callable[[], object]] = {}
+        self._pulse, self._pulses_due = PULSE, 0
         #: the key that a box types for each of its buttons
         self._typed = {button: key for key, button in typed_keys(self.buttons).items()}
         self._random = np.random.RandomState(seed % 2**32)
@@ -126,13 +129,13 @@ class SimulatedParticipant(Participant):
     @override
     def ready(self) -> None:
         """As for a person; a serial box is one at whose other end the hand sits."""
-        address = self._box_address
-        if address is not None and address.kind == "serial" and self._box is None and sys.platform != "win32":
-            far, near = os.openpty()
-            self._box_address = replace(address, where=os.ttyname(near))
-            self._serial = {
-                f"button_{n}": partial(os.write, far, bytes([byte])) for n, byte in enumerate(address.presses, start=1)
-            }
+        for number, address in enumerate(self._addresses[len(self._boxes) :], start=len(self._boxes)):
+            if address.kind == "serial" and sys.platform != "win32":
+                far, near = os.openpty()
+                self._addresses[number] = replace(address, where=os.ttyname(near))
+                self._serial |= {
+                    name: partial(os.write, far, bytes([byte])) for byte, name in address.names(address.presses).items()
+                }
         super().ready()
 
     @override
@@ -175,6 +178,10 @@ class SimulatedParticipant(Participant):
             if self.plan is not None:
                 self.plan(onset)
             return
+        if for_what == "pulse":
+            for number in range(1, self._pulses_due + 1):
+                self.xtest.at(onset + number * PULSES_S / self._speed, InputEvent(self._pulse, hold=0.02))
+            return
         least = (GO_ON_AFTER if for_what == "go on" else LEAST) + 0.05
         after = max(least, self.seconds(GO_ON_MS))
         if for_what == "choice":
@@ -191,6 +198,12 @@ class SimulatedParticipant(Participant):
     def choose(self, title: str, text: str, options: Sequence[Option], *, usual: str, clicks: bool = True) -> str:
         self._chosen = next(option.key for option in options if option.name == usual)
         return super().choose(title, text, options, usual=usual, clicks=clicks)
+
+    @override
+    def await_pulse(self, pulse: str, at: int, page: PageContent) -> None:
+        """As for a person; the hand sends the pulses, too."""
+        self._pulse, self._pulses_due = next(iter(read_pulse(pulse).typed), PULSE), at
+        super().await_pulse(pulse, at, page)
 
     def seconds(self, distribution: tuple[float, float, float]) -> float:
         """One ex-Gaussian time, in seconds."""

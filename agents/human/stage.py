@@ -4,6 +4,7 @@ and the presses of keyboard, mouse and button box together, until somebody takes
 from __future__ import annotations
 
 import gc
+import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
@@ -22,7 +23,7 @@ from .display.surface import SurfaceView
 from .display.watchdog import Watchdog
 from .display.window import Focus, LabWindow, Screen
 from .input.answering import Button, Press
-from .input.buttons import Box
+from .input.buttons import PULSE, Box
 from .input.keyboard import Backend, Keyboard
 from .input.mouse import Mouse
 from .input.steps import USUAL, Refractory
@@ -42,10 +43,11 @@ class Presses:
 
     Parameters
     ----------
-    keyboard, mouse : what they are read from, and ``box``, where there is one
+    keyboard, mouse : what they are read from, and ``boxes``, where there are some
     button_at : which button of the window is at a place (pixels)
     lacked : whether another window had the focus at a moment (s)
     check : asked before anything is read; raises SpanLabError when nothing can be read any more
+    now : PsychoPy's clock (s)
     """
 
     def __init__(
@@ -55,9 +57,16 @@ class Presses:
         button_at: Callable[[float, float], Button],
         lacked: Callable[[float], bool],
         check: Callable[[], object],
+        now: Callable[[], float],
     ) -> None:
-        self.keyboard, self.mouse = keyboard, mouse
-        self.box: Box | None = None
+        self.keyboard, self.mouse, self._now = keyboard, mouse, now
+        self.boxes: Sequence[Box] = ()
+        #: pulses of a scanner (s), which are no presses: nothing forgets them but who takes them
+        self.pulses: list[float] = []
+        #: whether keys answer nothing that are pressed while another window has the focus
+        self.needs_focus = True
+        #: keys from before this moment (s) are forgotten
+        self._since = -math.inf
         #: asked whenever presses are read; each raises SpanLabError when nothing more can come from
         #: its side
         self.checks: list[Callable[[], object]] = [check]
@@ -86,10 +95,13 @@ class Presses:
         for check in self.checks:
             check()
         clicks = self.mouse.poll(self._button_at)  # first: the window hears of the focus in the same breath
-        keys = [replace(key, elsewhere=True) if self._lacked(key.time) else key for key in self.keyboard.poll()]
-        if self.box is not None:
-            keys = self.box.with_buttons(keys)
-        if fresh := keys + clicks:
+        keys = self.keyboard.poll()
+        if self.needs_focus:
+            keys = [replace(key, elsewhere=True) if self._lacked(key.time) else key for key in keys]
+        for box in self.boxes:
+            keys = box.with_buttons(keys)
+        self.pulses += [key.time for key in keys if key.key == PULSE and not key.held]
+        if fresh := [key for key in keys if key.key != PULSE and key.time >= self._since] + clicks:
             self.waiting = sorted(self.waiting + fresh, key=lambda press: press.time)
 
     def take(self) -> list[Press]:
@@ -99,11 +111,8 @@ class Presses:
 
     def forget(self) -> None:
         """Forget every press until now."""
-        self.keyboard.clear()
-        self.mouse.poll()
-        if self.box is not None:
-            self.box.with_buttons(())
-        self.waiting, self.aside = [], []
+        self.collect()
+        self._since, self.waiting, self.aside = self._now(), [], []
 
     def set_aside(self) -> list[Press]:
         """Nobody waits for what was pressed until now; the record of the next trial has it all the
@@ -242,6 +251,7 @@ class Stage:
             self.surface.button_at,
             self.focus.lacked,
             self.watchdog.check,
+            self.window.now,
         )
         self.clock = SessionClock(self.window.now, say)
         self.attendant: Attendant | None = None

@@ -39,6 +39,9 @@ class WindowOptions(Screen):
         Which codes are sent is a matter of the session
     buttons : a button box, such as ``keys:1+2`` or ``serial:COM3@115200`` (:mod:`.buttons`); none
         when empty
+    scanner : what sends the pulses of a scanner (:func:`.buttons.read_pulse`); none when empty
+    focus : ``needed``, or ``any`` where keys count that are pressed while another window has the
+        focus
     refractory : how soon after its onset a self-paced step takes presses, where a press has ended
         the step before
 
@@ -57,7 +60,9 @@ class WindowOptions(Screen):
     font: str = ""
     triggers: str = ""
     buttons: str = ""
+    scanner: str = ""
     refractory: Refractory = USUAL
+    focus: str = "needed"
 
     def __post_init__(self) -> None:
         sizes = (self.size_deg, self.distance_cm, self.paced_hz, self.width_cm)

@@ -45,7 +45,8 @@ _OF_DISPLAYS = ("planned_ms", "shown_ms", "planned_frames", "shown_frames", "dro
 _EVENT_COLUMNS = {
     "onset": {
         "Description": (
-            "onset of the display, or of the display with which the question began, from the start of the sitting"
+            "onset of the display, or of the display with which the question began, from the first volume of the"
+            " scanner; from the start of the sitting where there was no scanner"
         ),
         "Units": "s",
     },
@@ -245,9 +246,12 @@ def _sittings(data: SharedData, session: SharedSession, events: Sequence[Event])
         dict[tuple[str, int], tuple[int, float, float]](),
     )
     heads: dict[str, dict[str, Any]] = {}
+    zeros: dict[int, float] = {}  # the first volume of each sitting, in s
     for event in cast("Sequence[Mapping[str, Any]]", events):
         if event["event"] == "resumed":
             sitting += 1
+        elif event["event"] == "scan_start":
+            zeros[sitting] = cast(float, _seconds(event["first_ms"]))
         elif event["event"] == "trial_start":
             heads[event["trial"]] = {
                 "block": event["block"],
@@ -290,6 +294,8 @@ def _sittings(data: SharedData, session: SharedSession, events: Sequence[Event])
     ]
     columns = [*_EVENT_COLUMNS, *names]
     for number, sitting_rows in sorted(sittings.items()):
+        for row in sitting_rows:
+            row["onset"] = round(row["onset"] - zeros.get(number, 0.0), 6)
         yield _Table(session, number + 1, "events", columns, sorted(sitting_rows, key=lambda row: row["onset"]))
 
 

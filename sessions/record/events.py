@@ -543,6 +543,41 @@ class Break(TypedDict):
     for_ms: NotRequired[Annotated[float, Holds("duration of the break", "ms", measured=True)]]
 
 
+@final
+@with_config(CLOSED)
+class ScanStart(TypedDict):
+    """the scanner has sent the pulse with which trials begin"""
+
+    event: Literal["scan_start"]
+    pulse: Annotated[int, Holds("number of that pulse since the session waited for the scanner, from 1")]
+    first_ms: Annotated[float, Holds("time of the first of these pulses on the session's clock", "ms", measured=True)]
+    at_ms: Annotated[float, Holds("time of that pulse on the session's clock", "ms", measured=True)]
+
+
+@final
+@with_config(CLOSED)
+class Pulses(TypedDict):
+    """pulses of the scanner that came since the last such event"""
+
+    event: Literal["pulses"]
+    first: Annotated[int, Holds("number of the first of them in the sitting, from 1")]
+    at_ms: Annotated[list[float], Holds("their times on the session's clock", "ms", measured=True)]
+
+
+@final
+@with_config(CLOSED)
+class Volumes(TypedDict):
+    """the trials are over, and the volumes of the scanner were counted"""
+
+    event: Literal["volumes"]
+    pulses: Annotated[int, Holds("number of pulses from the first one that the session waited for", measured=True)]
+    every_ms: Annotated[float | None, Holds("median time from one pulse to the next", "ms", measured=True)]
+    lost: Annotated[
+        int,
+        Holds("number of pulses that are missing in gaps of up to ten volumes; a longer gap is a pause", measured=True),
+    ]
+
+
 Event: TypeAlias = (
     SessionStart
     | Resumed
@@ -560,6 +595,9 @@ Event: TypeAlias = (
     | QuizAttempt
     | QuizDecision
     | Break
+    | ScanStart
+    | Pulses
+    | Volumes
     | Span
     | Note
 )

@@ -206,6 +206,9 @@ class SessionInfo(TypedDict):
         ]
     ]
     triggers: NotRequired[Annotated[dict[str, Any], Holds("trigger port and codes")]]
+    start: NotRequired[
+        Annotated[dict[str, Any], Holds("pulses of the scanner: what sends them, and with which of them trials begin")]
+    ]
     trials_from: NotRequired[Annotated[dict[str, Any], Holds("imported trials: their file")]]
     fresh_of: NotRequired[
         Annotated[dict[str, Any], Holds("the session or the file with whose levels its trials were made anew")]

@@ -281,7 +281,7 @@ class Battery:
         )
 
     def _request(self, paradigm: StudyParadigm) -> Request:
-        visit, order = self.visit, list(self.visit.names)
+        visit, order, start = self.visit, list(self.visit.names), self.visit.study.start
         person = visit.person.name or ""
         study = {
             "study": visit.study.name,
@@ -312,6 +312,7 @@ class Battery:
                 **origin,
                 **group,
                 "keys": visit.study.keys_for(person, visit.person.turn),
+                **({"start": start.model_dump()} if start is not None and paradigm.entry.scanned else {}),
                 **self._extra(paradigm),
             },
         )

@@ -5,7 +5,7 @@ online."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from random import SystemRandom
 from typing import Annotated, Any, Literal, TypeVar, get_args
 from urllib.parse import quote
@@ -23,7 +23,7 @@ from pydantic import (
     model_validator,
 )
 
-from ...agents.human.input.buttons import read_box
+from ...agents.human.input.buttons import read_box, read_pulse
 from ...agents.human.input.steps import Refractory
 from ...core.errors import SpanLabError
 from ...core.locale import by_language, sentence
@@ -365,12 +365,17 @@ class Online(StrictModel):
 # -- the file ---------------------------------------------------------------------------------------
 
 
-def _a_box(text: str) -> str:
-    try:
-        read_box(text)
-    except SpanLabError as error:
-        raise ValueError(str(error)) from None
-    return text
+def _read_by(read: Callable[[str], object]) -> AfterValidator:
+    """A name that a function reads."""
+
+    def check(text: str) -> str:
+        try:
+            read(text)
+        except SpanLabError as error:
+            raise ValueError(str(error)) from None
+        return text
+
+    return AfterValidator(check)
 
 
 Order = Literal["fixed", "latin_square", "shuffled"]
@@ -445,6 +450,9 @@ class Entry(StrictModel):
     )
     practice: bool = Field(default=True, description="whether practice comes first, if the paradigm has some")
     generator: Generator = Field(default="corrected", description="corrected or published trials")
+    scanned: bool = Field(
+        default=True, description="whether its trials wait for the pulses of the scanner, if the study has one (start)"
+    )
     triggers: dict[str, Any] = Field(
         default_factory=dict, description="trigger codes other than those of the paradigm's file, laid out as there"
     )
@@ -470,6 +478,18 @@ class Breaks(StrictModel):
 
     text: Texts = Field(description="the page, by language")
     seconds: Annotated[float, Field(ge=0, le=3600)] = Field(default=0, description="minimum length of the break")
+
+
+class Start(StrictModel):
+    """The pulses of a scanner with which trials begin."""
+
+    pulse: Annotated[str, _read_by(read_pulse)] = Field(
+        description="what sends the pulses: a key, such as '5', or a serial port, such as serial:COM3@9600,presses=5"
+    )
+    at: Annotated[int, Field(ge=1, le=10_000)] = Field(
+        default=1, description="number of the pulse with which the trials of a paradigm begin"
+    )
+    each_trial: bool = Field(default=False, description="whether every further trial waits for the next pulse")
 
 
 class RefractoryTimes(StrictModel):
@@ -534,8 +554,11 @@ class StudyFile(StrictModel):
     display: str | None = Field(
         default=None, description="display file (relative to the study file) that sessions cite; options override it"
     )
-    buttons: Annotated[str, AfterValidator(_a_box)] = Field(
+    buttons: Annotated[str, _read_by(read_box)] = Field(
         default="", description="button box of the laboratory, such as keys:f5+f6; --buttons overrides it"
+    )
+    start: Start | None = Field(
+        default=None, description="the pulses of a scanner, with which the trials of each paradigm begin after practice"
     )
     font: str | None = Field(
         default=None, description="font file (relative to the study file) for letters that the shipped typeface lacks"
@@ -552,6 +575,10 @@ class StudyFile(StrictModel):
             "{same_ms: 200, other_ms: 100}: when a self-paced step begins to accept the same key, or another one, if a"
             " press ended the step before"
         ),
+    )
+    focus: Literal["needed", "any"] = Field(
+        default="needed",
+        description="needed: keys that are pressed while another window has the focus answer nothing; any: they count",
     )
     breaks: Breaks | None = Field(default=None, description="a page between two paradigms")
     consent: Texts | None = Field(

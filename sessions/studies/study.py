@@ -26,7 +26,20 @@ from ..key_mapping import KeySetting, key_request
 from ..people import LOWER_HALF, drawn_seeds, random_seeds
 from ..triggers import trigger_request
 from .participants import Kind, misnamed
-from .schema import COMMON, Breaks, Entry, FieldPart, Group, Online, Order, StudyFile, missing_texts, order_of, rows
+from .schema import (
+    COMMON,
+    Breaks,
+    Entry,
+    FieldPart,
+    Group,
+    Online,
+    Order,
+    Start,
+    StudyFile,
+    missing_texts,
+    order_of,
+    rows,
+)
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
 #: what the dialog asks of every study
@@ -82,8 +95,10 @@ class Study:
     groups: tuple[Group, ...]
     display: Path | None
     buttons: str
+    start: Start | None
     palette: PaletteName
     refractory: Refractory
+    focus: str
     font: Path | None
     sessions: tuple[tuple[int, ...], ...]
     breaks: Breaks | None
@@ -313,8 +328,10 @@ def build_study(document: Document, file: Path) -> Study:
         groups=tuple(_groups(checked)),
         display=None if checked.display is None else file.parent / checked.display,
         buttons=checked.buttons,
+        start=checked.start,
         palette=checked.palette,
         refractory=Refractory(checked.refractory.same_ms, checked.refractory.other_ms),
+        focus=checked.focus,
         font=None if checked.font is None else file.parent / checked.font,
         sessions=(
             (every,) * checked.sessions

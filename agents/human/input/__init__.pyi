@@ -4,6 +4,8 @@ from .answering import AnswerSheet as AnswerSheet
 from .answering import Button as Button
 from .answering import Press as Press
 from .answering import Writing as Writing
+from .buttons import check_box as check_box
+from .buttons import read_pulse as read_pulse
 from .steps import GO_ON_AFTER as GO_ON_AFTER
 from .steps import TOO_SOON as TOO_SOON
 from .steps import USUAL as USUAL

@@ -1,5 +1,5 @@
-"""Button boxes: ``button_1`` ... in place of keys. A box that is not there stops a session before
-it begins.
+"""Button boxes: ``button_1`` ... in place of keys; and the pulses of a scanner, which come as those
+of a box do. A box that is not there stops a session before it begins.
 
 Most USB boxes type keys and need no driver: ``keys:1+2+3+4``. Others send a byte for every press
 over a serial port: ``serial:PORT@BAUD``.
@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, TypeVar, cast, get_args
 
 from typing_extensions import override
 
@@ -24,9 +24,12 @@ from ..triggers.ports import BAUD, open_serial, port_and_baud, split_name
 from .answering import Press, control_keys
 
 Kind = Literal["keys", "serial"]
+Sign = TypeVar("Sign", str, int)
 _EXAMPLES = "keys:1+2+3+4 (a box that types) or serial:/dev/ttyUSB0@115200"
 #: What a serial box sends for its buttons when nothing else is said.
 PRESSES = "123456789"
+#: The name of a scanner's pulse among presses.
+PULSE = "pulse"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +41,23 @@ class BoxAddress:
     where : the keys that it types, joined by ``+``; or the serial port
     baud : of a serial port
     presses : the bytes that stand for a press of button 1, 2, ...
+    pulses : whether it is no box: every press is a pulse of the scanner
     """
 
     kind: Kind
     where: str
     baud: int = BAUD
     presses: bytes = PRESSES.encode()
+    pulses: bool = False
+
+    def names(self, signs: Sequence[Sign]) -> dict[Sign, str]:
+        """What the keys or bytes of the box are called."""
+        return {sign: PULSE if self.pulses else f"button_{n}" for n, sign in enumerate(signs, start=1)}
+
+    @property
+    def typed(self) -> dict[str, str]:
+        """The keys that it types, by their names; none where it types no keys."""
+        return self.names(self.where.split("+")) if self.kind == "keys" else {}
 
 
 def read_box(text: str) -> BoxAddress:
@@ -72,6 +86,18 @@ def read_box(text: str) -> BoxAddress:
     return BoxAddress(cast(Kind, kind), where, baud, _bytes(presses, text))
 
 
+def read_pulse(text: str) -> BoxAddress:
+    """What sends the pulses of a scanner: a key, such as ``5``, or a serial port, named as that of a
+    box.
+
+    Raises
+    ------
+    SpanLabError
+        when it is not understood.
+    """
+    return replace(read_box(f"keys:{text}" if text in KEY_NAMES else text), pulses=True)
+
+
 def _bytes(presses: str, text: str) -> bytes:
     if re.fullmatch(r"0x[0-9a-fA-F]{2}(\+0x[0-9a-fA-F]{2})*", presses):
         codes = bytes(int(number, 16) for number in presses.split("+"))
@@ -91,18 +117,15 @@ _PAGES = {"escape": "pauses the session", "l": "leaves a session that is paused"
 
 def typed_keys(box: str) -> dict[str, str]:
     """The keys that a box types, each with its button; none where it types no keys."""
-    address = read_box(box) if box else None
-    if address is None or address.kind != "keys":
-        return {}
-    return {key: f"button_{n}" for n, key in enumerate(address.where.split("+"), start=1)}
+    return read_box(box).typed if box else {}
 
 
-def check_box(box: str, kinds: Iterable[ResponseKind], pages: Mapping[str, str]) -> None:
+def check_box(box: str, kinds: Iterable[ResponseKind], pages: Mapping[str, str], pulses: bool = False) -> None:
     """Check that no key means two things: a button of a box that types, and something else.
 
     Parameters
     ----------
-    box : as it was named
+    box : as it was named; or what sends ``pulses`` of a scanner
     kinds : questions with the keys of the session
     pages : keys of pages of this session, and what each does
 
@@ -111,16 +134,19 @@ def check_box(box: str, kinds: Iterable[ResponseKind], pages: Mapping[str, str])
     SpanLabError
         with the first key that does.
     """
-    typed = typed_keys(box)
+    typed = read_pulse(box).typed if pulses else typed_keys(box)
+    what = "a pulse of the scanner" if pulses else f"a button of the box ({box})"
     for kind in kinds if typed else ():
         surface = kind.surface()
+        if pulses and surface.ordered is not None and surface.ordered.written:
+            pages = {**pages, **dict.fromkeys(typed, "is written in an open question")}
         answers = {key: f"gives the answer '{kind.label(value)}'" for key, value in surface.keys}
         pages = {**pages, **control_keys(surface), **answers}
     for key, does in {**pages, **_PAGES}.items():
         if key in typed:
             raise SpanLabError(
-                f"the key '{key}' would mean two things: {typed[key]} of the box ({box}), and it {does}; let the box"
-                " type other keys, such as keys:f5+f6+f7+f8, or give those answers other keys"
+                f"the key '{key}' would mean two things: {what}, and it {does}; let it type other keys, such as"
+                " keys:f5+f6+f7+f8, or give those answers other keys"
             )
 
 
@@ -128,7 +154,7 @@ class Box:
     """An open button box: one that types keys, which is read, and timed, like the keyboard."""
 
     def __init__(self, address: BoxAddress) -> None:
-        self._names = typed_keys(f"keys:{address.where}")
+        self._names = address.typed
 
     def check(self) -> None:
         """Raise SpanLabError when it is gone; a keyboard does not tell whether a box is there."""
@@ -160,7 +186,7 @@ class SerialBox(Box):
 
     def __init__(self, address: BoxAddress, now: Callable[[], float]) -> None:
         self._address, self._now = address, now
-        self._buttons = {byte: f"button_{n}" for n, byte in enumerate(address.presses, start=1)}
+        self._buttons = address.names(address.presses)
         self._lost: str = ""
         self._arrived: list[tuple[float, int]] = []
         self._lock = threading.Lock()

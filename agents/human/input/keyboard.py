@@ -58,7 +58,6 @@ class Keyboard:
         self._seen: deque[tuple[int, float]] = deque(maxlen=500)
         #: keys that are down, and when they were last told to be
         self._down: dict[int, float] = {}
-        self._cleared = 0.0
         if preferred == "ptb":
             problem = self._open_ptb()
             if problem:
@@ -91,7 +90,7 @@ class Keyboard:
             return "psychtoolbox sees no keyboard"
         self._device = device
         self.backend = "ptb"
-        self.clear()
+        self.poll()
         return ""
 
     @property
@@ -131,10 +130,9 @@ class Keyboard:
                 self._down.pop(response.code, None)
             else:
                 self._down[response.code] = response.tDown
-            if response.tDown + zero >= self._cleared:
-                presses.append(
-                    Press("key", response.tDown + zero, key=self.keymap.name(response.code, response.name), held=held)
-                )
+            presses.append(
+                Press("key", response.tDown + zero, key=self.keymap.name(response.code, response.name), held=held)
+            )
         return sorted(presses, key=lambda press: press.time)
 
     def _poll_event(self) -> list[Press]:
@@ -143,13 +141,6 @@ class Keyboard:
         keys = self._event.getKeys(timeStamped=core.monotonicClock) or []
         zero = core.monotonicClock.getLastResetTime()
         return [Press("key", time + zero, key=_KEYPAD.get(str(key), str(key))) for key, time in keys]
-
-    def clear(self) -> None:
-        """Forget every press until now."""
-        from psychopy import clock
-
-        self.poll()
-        self._cleared = clock.getTime()
 
     def close(self) -> None:
         """Stop listening."""

@@ -35,6 +35,8 @@ _SEEN = 3.0
 #: Seconds for which a page stays at least, so that the press that ended the step before does not
 #: end it too.
 LEAST = 0.3
+#: How long a page lasts: seconds, until something is true, or until the participant goes on.
+Lasts = float | Callable[[], bool] | None
 
 
 # -- laying pages out ------------------------------------------------------------------------------
@@ -282,7 +284,7 @@ def show(
     room: Stage,
     page: PageContent,
     language: str,
-    seconds: float | None = None,
+    seconds: Lasts = None,
     meanwhile: Callable[[], object] | None = None,
     clicks: bool = True,
 ) -> str:
@@ -293,7 +295,7 @@ def show(
 
     Parameters
     ----------
-    seconds : show it for this long instead, without waiting for a press
+    seconds : show it for this long instead, or until this is true, without waiting for a press
     meanwhile : done while it is shown, within these seconds
     clicks : whether a click on a button chooses its option, as its key does
 
@@ -341,7 +343,7 @@ def _wait(
     options: Sequence[Option],
     clicks: bool,
     back: bool,
-    seconds: float | None,
+    seconds: Lasts,
     least: float,
     empty: bool,
     meanwhile: Callable[[], object] | None,
@@ -390,7 +392,7 @@ def _until(
     language: str,
     draw: Callable[[], None],
     decide: Callable[[Press], str],
-    seconds: float | None = None,
+    seconds: Lasts = None,
     may_pause: bool = True,
     meanwhile: Callable[[], object] | None = None,
     waits: str = "page",
@@ -404,20 +406,28 @@ def _until(
     def offer_pause() -> None:
         pause(room, language)
         at = room.replace(None, draw)
-        if seconds is None:
+        if tells:
             room.tell(waits, at)
 
+    def lasts() -> bool:
+        if callable(seconds):
+            return not seconds()
+        return seconds is None or room.window.grid.due - onset < seconds - room.window.grid.period / 2
+
+    tells = seconds is None or callable(seconds)
+    if callable(seconds):
+        waits = "pulse"
     stopped = may_pause and any(press.escapes for press in room.presses.set_aside())
     room.pointer(False)
     onset = room.replace(None, draw)
-    if seconds is None:
+    if tells:
         room.tell(waits, onset)
     if meanwhile is not None:
         room.rested = onset
         meanwhile()
     if stopped:
         offer_pause()
-    while seconds is None or room.window.grid.due - onset < seconds - room.window.grid.period / 2:
+    while lasts():
         room.guard(0.003)
         for press in room.presses.take():
             if seconds is not None:

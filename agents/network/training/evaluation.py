@@ -17,7 +17,7 @@ from ..models import Network
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ..models import Network, Seen
+    from ..models import Seen
 
     Read = Callable[[Tensor, Seen, str], Tensor]
 

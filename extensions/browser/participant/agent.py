@@ -31,7 +31,7 @@ from .evidence import TimeWitness, Told
 from .frames import FrameStore, TrialPictures, random_name
 from .messages import COLOURS_OF_PAGES, Beginning, choices, paragraphs, trial_message, words
 from .replacements import Replacements
-from .reports import EndReport, StepReading, StepReport, checked
+from .reports import EndReport, PulseReport, StepReading, StepReport, checked
 from .screen import PageScreen
 
 #: After so many trials in a row in which page and server did not agree on what was pressed,
@@ -118,6 +118,9 @@ class BrowserParticipant(WindowAgent):
         self.replacements = Replacements()
         #: the page that was read before the session began; it does not show it once more
         self._read: PageContent | None = None
+        #: the key of the scanner's pulses, and those that nobody has taken (ms)
+        self._pulse = ""
+        self._pulses: list[float] = []
         self._lock = threading.Lock()
         #: PNG files of the trial or page that the page shows, by name; some are still being drawn
         self._pictures: dict[str, Future[bytes]] = {}
@@ -178,8 +181,8 @@ class BrowserParticipant(WindowAgent):
 
     @override
     def speak(self, language: str) -> None:
-        self.language = language
-        self.channel.command("language", {"language": language, "words": words(language), "colours": COLOURS_OF_PAGES})
+        self.language, self._pulse = language, ""
+        self.channel.command("language", self._manner())
 
     @override
     def page(self, page: PageContent) -> None:
@@ -214,7 +217,12 @@ class BrowserParticipant(WindowAgent):
     def _manner(self) -> dict[str, Any]:
         """Looks and language of the page, with every command: a page that was loaded anew has heard
         nothing else."""
-        return {"language": self.language, "words": words(self.language), "colours": COLOURS_OF_PAGES}
+        return {
+            "language": self.language,
+            "words": words(self.language),
+            "colours": COLOURS_OF_PAGES,
+            "pulse": self._pulse,
+        }
 
     def _example(self, example: Sequence[ExampleDisplay]) -> dict[str, Any] | None:
         screen = self.screen()
@@ -256,6 +264,21 @@ class BrowserParticipant(WindowAgent):
         self.channel.on_disk()  # the trial before is recorded
         if meanwhile is not None:
             meanwhile()
+
+    @override
+    def await_pulse(self, pulse: str, at: int, page: PageContent) -> None:
+        self._pulse = pulse
+        body = self.ask("scanner", {"title": page.title, "texts": [page.text], "at": at}, "pulses")
+        self.note_pulses(checked(PulseReport, body))
+
+    def note_pulses(self, report: StepReport | EndReport | PulseReport) -> None:
+        """Keep the pulses of a scanner that the page has told of."""
+        self._pulses += report.pulses
+
+    @override
+    def pulses(self) -> list[float]:
+        pulses, self._pulses = self._pulses, []
+        return pulses
 
     @override
     def over(self) -> None:
@@ -363,6 +386,7 @@ class BrowserEpisode(WindowEpisode):
         while True:
             try:
                 report: StepReport = checked(StepReport, channel.wait(self._command, "step", place))
+                agent.note_pulses(report)
                 break
             except TrialCut as cut:
                 if self._cuts or cut.why != RELOADED:
@@ -440,6 +464,7 @@ class BrowserEpisode(WindowEpisode):
     def finish(self) -> None:
         try:
             report: EndReport = checked(EndReport, self._agent.channel.wait(self._command, "end"))
+            self._agent.note_pulses(report)
         except TrialCut:
             return  # loaded anew after the last answer: nothing of the trial is missing but how long its last display was on the screen  # noqa: E501
         if self._reading is not None:

@@ -78,6 +78,7 @@ class ScreenChange(_Report):
     shown_px: _Frames
 
 
+_Pulses = Annotated[list[_Ms], Field(max_length=10_000)]
 _Presses = Annotated[list[PressReport], Field(max_length=_MOST_PRESSES)]
 
 
@@ -100,6 +101,7 @@ class StepReport(_Report):
     waited_frames : until no answer could come any more
     paused : when the step was paused: the display was covered, or the page hidden
     changes : of the screen, since the report before
+    pulses : of a scanner, since the report before
     tone : how a tone was given
     """
 
@@ -118,6 +120,7 @@ class StepReport(_Report):
     paused: Annotated[list[Absence], Field(max_length=1000)] = []
     left_fullscreen: bool = False
     changes: Annotated[list[ScreenChange], Field(max_length=1000)] = []
+    pulses: _Pulses = []
     tone: Literal["sound (Web Audio)", "ring"] | None = None
 
 
@@ -126,9 +129,16 @@ class EndReport(_Report):
 
     closing: DisplayReport | None = None
     earlier: _Presses = []
+    pulses: _Pulses = []
 
 
-def checked(model: type[StepReport] | type[EndReport], body: Mapping[str, Any]) -> Any:
+class PulseReport(_Report):
+    """The pulses that the page has waited for."""
+
+    pulses: _Pulses
+
+
+def checked(model: type[StepReport] | type[EndReport] | type[PulseReport], body: Mapping[str, Any]) -> Any:
     """A report of this kind.
 
     Raises

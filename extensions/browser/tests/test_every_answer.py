@@ -4,25 +4,33 @@ same answers at the window."""
 from __future__ import annotations
 
 import re
-from collections.abc import Generator
+import subprocess
+import sys
+from collections.abc import Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
 pytest.importorskip("uvicorn", reason="a part of a bare installation")
 
+import battery_bench
+from battery_bench import SAID, Typist, study_in
 from chromium import Chromium, Warp, chromium
 from image_paradigms import write_faces
 from page_bench import at_window, data_folder, hands_of, served, unmeasured
 from paradigm_texts import old_or_new
 
 from spanlab.extensions.browser.participant.hands import By
+from spanlab.extensions.browser.visits.offers import StudyOffer
 from spanlab.extensions.browser.visits.one_paradigm import ParadigmOffer
 from spanlab.paradigms import list_paradigms
 from spanlab.paradigms.compile import one_of_each
 from spanlab.sessions.plan import plan_trials
+from spanlab.sessions.record.reader import read_events
+from spanlab.sessions.studies import load_study
 
 OBSERVER = "capacity:3"
 #: size of the screen in CSS pixels, and pixels of the screen in one of them
@@ -202,3 +210,46 @@ def test_also_by_the_clock_of_the_computer(tmp_path: Path, browser: Chromium, na
     here, there = visit(tmp_path, browser, name, by, 1, warped=False)
     assert len(here) > 0
     pd.testing.assert_frame_equal(here, there)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")
+def test_a_battery_with_everything_has_the_same_answers_at_the_window_and_in_the_browser(
+    tmp_path: Path, browser: Chromium
+) -> None:
+    """A box, digits that are typed, an open question, two languages and the pulses of a scanner; in the browser keys
+    stand for the box."""
+    (here := tmp_path / "here").mkdir()
+    bench = subprocess.run([sys.executable, battery_bench.__file__, str(tmp_path)], capture_output=True, timeout=600)
+    assert bench.returncode == 0, bench.stderr[-3000:]
+    offer = StudyOffer.checked(load_study(study_in(here, box=False)), here)
+    with served(offer, Typist()) as server, browser.window() as tab:
+
+        def pulse(look: Mapping[str, Any]) -> bool:
+            if "dem Scanner" in look["text"]:
+                tab.press("5")
+            return False
+
+        tab.screen(1280, 900)
+        tab.open(server.address("p1"))
+        tab.until("document.querySelector('#sheet button') !== null")
+        hands = hands_of(tab, server, "keys", {"language": "de"})
+        hands.meanwhile = pulse
+        hands.go()
+        assert (tab.complaints, server.said) == ([], [])
+
+    def given(folder: Path) -> dict[str, list[tuple[Any, ...]]]:
+        return {
+            path.parent.name.split("-")[0]: [
+                (step["trial"], step["phase"], step["value"], step["outcome"], step["scores"])
+                for step in (dict[str, Any](event) for event in read_events(path.parent))
+                if step["event"] == "step" and "ask" in step
+            ]
+            for path in folder.rglob("session-1/*/session.json")
+        }
+
+    window = given(tmp_path / "window")
+    assert {name: len(answers) for name, answers in window.items()}.keys() == {"cd", "digit_span", "afterwards"}
+    assert given(here) == window
+    assert SAID in [answer[2] for answer in window["afterwards"]]
+    assert len({answer[2] for answer in window["cd"]}) == 2

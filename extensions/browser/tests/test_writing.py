@@ -1,5 +1,5 @@
-"""What participants press and write in a real browser: open questions take every sign, and a key that lies down answers
-nothing."""
+"""What participants press and write in a real browser: open questions take every sign, a key that lies down answers
+nothing, and the pulses of a scanner are no presses."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ pytest.importorskip("uvicorn", reason="a part of a bare installation")
 from chromium import Chromium, Tab, chromium
 from page_bench import data_folder
 
+from spanlab.core import SpanLabError
+from spanlab.extensions.browser.visits.offers import StudyOffer
 from spanlab.extensions.browser.visits.one_paradigm import ParadigmOffer
 from spanlab.extensions.browser.visits.serving import make_server, running
 from spanlab.extensions.browser.visits.visits import VisitDesk
 from spanlab.sessions.record import read_events
+from spanlab.sessions.studies import load_study
 
 OPEN = """
 paradigm: afterwards
@@ -33,8 +36,20 @@ instructions: {en: Please answer some questions.}
 designs: {human: {repetitions: 1}}
 """
 SAID = "I said the letters aloud! It was a 2-back (hard). Why?"
+#: emoji of several code points, a letter with a combining mark, scripts from right to left and shaped ones
+SCRIPTS = "日本語, Größe – 😀👩‍🔬 e\u0301 שלום مرحبا नमस्ते "
 SHIFTED = {"!": ("Digit1", 49), "?": ("Slash", 191), "(": ("Digit9", 57), ")": ("Digit0", 48)}
 PLAIN = {"-": ("Minus", 189), ".": ("Period", 190), " ": ("Space", 32), "\r": ("Enter", 13)}
+
+
+SCAN = """
+study: scan
+title: Scan
+paradigms:
+  - {paradigm: cd, set: {feature: colour, set_size: 2, retention_steps: 0}, trials: 2, practice: false}
+  - {paradigm: ./afterwards.yaml, scanned: false}
+start: {pulse: "5", at: 3}
+"""
 
 
 @pytest.fixture
@@ -84,7 +99,11 @@ def test_every_sign_of_an_open_answer_is_kept(tmp_path: Path, browser: Chromium)
             key(tab, sign)
             key(tab, sign, "keyUp")
         key(tab, "\r")
-        tab.write("日本語, Größe – 😀")
+        tab.write(SCRIPTS)
+        tab.ask("Input.imeSetComposition", text="にほ", selectionStart=2, selectionEnd=2)  # as it is being put together
+        tab.write("日本")
+        for command in ("selectAll", "copy", "moveToEndOfDocument", "paste"):
+            tab.ask("Input.dispatchKeyEvent", type="keyDown", key="v", code="KeyV", modifiers=2, commands=[command])
         ä = tab.evaluate(
             "(() => { const b = document.getElementById('canvas').getBoundingClientRect(); return [b.left + b.width *"
             " (2 + 92 / 8) / 96, b.top + b.height * 87 / 96]; })()"
@@ -99,7 +118,8 @@ def test_every_sign_of_an_open_answer_is_kept(tmp_path: Path, browser: Chromium)
         tab.until("document.body.dataset.ended === 'true'")
     (session,) = (tmp_path / "data").iterdir()
     (step,) = [dict[str, Any](event) for event in read_events(session) if event["event"] == "step"]
-    assert step["value"] == SAID + "\n日本語, Größe – 😀ä"
+    written = f"{SAID}\n{SCRIPTS}日本"
+    assert step["value"] == written + written + "ä"
     assert step["outcome"] == "answered"
 
 
@@ -131,3 +151,81 @@ def test_a_key_that_lies_down_answers_one_question_and_no_more(tmp_path: Path, b
     does = [press["does"] for press in answers[1]["raw"]["presses"]]
     assert does.count("answer") == 1
     assert does.count("held") >= 30
+
+
+def test_trials_begin_with_the_pulses_of_a_scanner(tmp_path: Path, browser: Chromium) -> None:
+    (tmp_path / "afterwards.yaml").write_text(OPEN, encoding="utf-8")
+    (file := tmp_path / "scan.yaml").write_text(SCAN, encoding="utf-8")
+    desk = VisitDesk(StudyOffer.checked(load_study(file), data_folder(tmp_path)), print)
+
+    def pulse() -> None:
+        key(tab, "5")
+        key(tab, "5", autoRepeat=True)
+        key(tab, "5", "keyUp")
+
+    waits = "(document.getElementById('stage')?.dataset.waits ?? '')"
+    with running(make_server(desk), desk) as port, browser.window() as tab:
+        tab.screen(1280, 800)
+        tab.open(f"http://127.0.0.1:{port}/?participant=P1")
+        until = time.monotonic() + 60
+        while not tab.evaluate("document.body.innerText.includes('together with the scanner')"):
+            assert time.monotonic() < until
+            tab.evaluate("document.querySelector('#sheet button:enabled')?.click()")
+            time.sleep(0.05)
+        for _ in range(2):
+            pulse()
+        time.sleep(0.5)
+        assert tab.evaluate("document.body.innerText.includes('together with the scanner')"), "repeats are no pulses"
+        pulse()
+        for answer in "fj":
+            tab.until(f"{waits}.startsWith('answer')")
+            pulse()
+            key(tab, answer)
+            key(tab, answer, "keyUp")
+            tab.until(f"!{waits}.startsWith('answer')")
+        until = time.monotonic() + 60
+        while not tab.evaluate(f"{waits}.startsWith('answer')"):
+            assert time.monotonic() < until
+            tab.evaluate("document.querySelector('#sheet button:enabled')?.click()")
+            time.sleep(0.05)
+        key(tab, "5")
+        key(tab, "5", "keyUp")
+        tab.click(*(tab.middle("#buttons [data-name=done]") or (0, 0)))
+        tab.until(
+            "document.body.dataset.ended !== undefined || document.querySelector('#sheet [data-name=on]') !== null"
+        )
+        tab.evaluate("document.querySelector('#sheet [data-name=on]:enabled')?.click()")
+        time.sleep(2)
+    scanned, asked = (
+        [dict[str, Any](event) for event in read_events(path.parent)]
+        for name in ("cd", "afterwards")
+        for path in (tmp_path / "data").rglob(f"{name}-*/session.json")
+    )
+    kept = {
+        kind: [event for event in scanned if event["event"] == kind] for kind in ("scan_start", "pulses", "volumes")
+    }
+    times = [at for event in kept["pulses"] for at in event["at_ms"]]
+    (begun,) = kept["scan_start"]
+    assert (begun["pulse"], begun["first_ms"], begun["at_ms"]) == (3, times[0], times[2])
+    assert len(times) == 5
+    assert times == sorted(times)
+    assert kept["volumes"][0]["pulses"] == 5
+    steps = [event for event in scanned if event["event"] == "step"]
+    assert steps[0]["shown"][0]["onset_ms"] > times[2]
+    answers = [step for step in steps if step.get("ask")]
+    assert [answer["value"] for answer in answers] == ["same", "different"]
+    assert all(len(answer["raw"]["presses"]) == 1 for answer in answers), "a pulse is no press"
+    assert [event["value"] for event in asked if event["event"] == "step"] == ["5"]
+
+
+def test_what_a_page_cannot_take_of_a_scanner_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "afterwards.yaml").write_text(OPEN, encoding="utf-8")
+    file = tmp_path / "scan.yaml"
+    for study, told in (
+        (SCAN.replace('"5"', "serial:COM3"), "from one key"),
+        (SCAN.replace('"5"', "f"), "gives the answer 'same'"),
+        (SCAN.replace(", scanned: false", ""), "is written in an open question"),
+    ):
+        file.write_text(study, encoding="utf-8")
+        with pytest.raises(SpanLabError, match=told):
+            StudyOffer.checked(load_study(file), tmp_path)

@@ -60,7 +60,7 @@ class Event(_Message):
     id: Annotated[str, Field(pattern=r"^[0-9a-f]{24}:[0-9]{1,9}$")]
     epoch: Annotated[str, Field(max_length=40)]
     c: Annotated[int, Field(ge=0, le=10**9)]
-    kind: Literal["done", "choice", "form", "step", "end", "cut", "leave", "calibrated"]
+    kind: Literal["done", "choice", "form", "step", "end", "cut", "leave", "calibrated", "pulses"]
     place: Annotated[int, Field(ge=-1, le=100_000)]
     body: Annotated[dict[str, Any], AfterValidator(_written)]
 

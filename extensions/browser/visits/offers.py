@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from spanlab.agents import PageContent, WindowAgent
-from spanlab.agents.human.input import USUAL, Refractory
+from spanlab.agents.human.input import USUAL, Refractory, check_box, read_pulse
 from spanlab.agents.human.pages import Question
 from spanlab.core import SpanLabError
 from spanlab.core.atomic_files import append_line
@@ -124,9 +124,11 @@ class Host(Protocol):
         ...
 
 
-def check_page(paradigm: Paradigm, plan: Sequence[PlannedTrial], generator: Generator, keys: KeySetting) -> None:
+def check_page(
+    paradigm: Paradigm, plan: Sequence[PlannedTrial], generator: Generator, keys: KeySetting, pulse: str = ""
+) -> None:
     """Check that a page can show the trials, and has what it takes to answer, with the keys of the
-    session.
+    session, and the ``pulse`` of its scanner.
 
     Raises
     ------
@@ -142,7 +144,12 @@ def check_page(paradigm: Paradigm, plan: Sequence[PlannedTrial], generator: Gene
         for display in percept.displays
     )
     kinds = dict.fromkeys(kind for trial in trials for kind in trial.kinds)
-    check_answerable_at_page([kind.with_keys(AnswerKeys(custom=dict(keys.own))) for kind in kinds])
+    as_asked = [kind.with_keys(AnswerKeys(custom=dict(keys.own))) for kind in kinds]
+    check_answerable_at_page(as_asked)
+    if pulse:
+        if list(read_pulse(pulse).typed) != [pulse]:
+            raise SpanLabError(f"a page in a browser takes the pulses of a scanner from one key; found '{pulse}'")
+        check_box(pulse, as_asked, {}, pulses=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +211,8 @@ class StudyOffer:
                     f"{name} paradigms > {one.name} > triggers: a page in a browser has no port for trigger codes;"
                     " leave them out"
                 )
-            check_page(one.paradigm, one.plan(1, balanced=False), one.entry.generator, study.keys)
+            pulse = study.start.pulse if study.start is not None and one.entry.scanned else ""
+            check_page(one.paradigm, one.plan(1, balanced=False), one.entry.generator, study.keys, pulse)
         return cls(study, data, kind)
 
     def places(self) -> tuple[int, int] | None:

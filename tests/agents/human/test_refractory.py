@@ -213,7 +213,7 @@ def test_a_mark_on_a_dial_turns_as_long_as_its_key_is_held_but_only_a_key_of_thi
 def test_the_keyboard_tells_repetitions_from_presses() -> None:
     pytest.importorskip("psychopy")
     keyboard = Keyboard.__new__(Keyboard)
-    keyboard.backend, keyboard._cleared, keyboard._seen, keyboard._down = "ptb", -1e9, deque(maxlen=500), {}
+    keyboard.backend, keyboard._seen, keyboard._down = "ptb", deque(maxlen=500), {}
     keyboard.keymap = SimpleNamespace(name=lambda code, name: name)  # type: ignore[assignment]
     device = SimpleNamespace(responses=[], dispatchMessages=lambda: None)
     keyboard._device = device

@@ -19,6 +19,7 @@ from spanlab.agents.human.participant import ParticipantEpisode
 from spanlab.agents.human.simulation import Decisions
 from spanlab.agents.human.trial_player import Player
 from spanlab.agents.observers import make_observer
+from spanlab.agents.oracles import Observer
 from spanlab.agents.window import Option, WindowAgent
 from spanlab.core.agent_kinds import SIMULATED, AgentKind
 from spanlab.extensions.browser.demo import SimulatedAtPage
@@ -87,12 +88,12 @@ class AtVirtualWindowEpisode(ParticipantEpisode):
 class Served:
     """A server in a thread of this process, and the simulated participants at its pages."""
 
-    def __init__(self, offer: Offer, observer: str = OBSERVER, board: bool = False, **desk: Any) -> None:
+    def __init__(self, offer: Offer, observer: str | Observer = OBSERVER, board: bool = False, **desk: Any) -> None:
         self.said: list[str] = []
         self.agents: list[SimulatedAtPage] = []
 
         def seat(channel: Any, frames: Any, screen: Any, looks: Looks) -> SimulatedAtPage:
-            decides = make_observer(observer)
+            decides = make_observer(observer) if isinstance(observer, str) else observer
             self.agents.append(
                 made := SimulatedAtPage(channel, frames, screen, decides, looks.palette, looks.refractory, speed=SPEED)
             )
@@ -118,7 +119,7 @@ class Served:
 
 
 @contextmanager
-def served(offer: Offer, observer: str = OBSERVER, **desk: Any) -> Generator[Served]:
+def served(offer: Offer, observer: str | Observer = OBSERVER, **desk: Any) -> Generator[Served]:
     """A server that ends with the test."""
     made = Served(offer, observer, **desk)
     try:

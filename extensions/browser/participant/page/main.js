@@ -12,7 +12,7 @@ import { coarse, layout, measure, refresh, screenNow, wholeStep } from "./screen
 import { drawSurface, surfaceState } from "./surface.js";
 import { Trial } from "./trial.js";
 
-/** @import { Absence, Ask, Colours, EndCommand, Manner, Percept, Press, ScreenChange, Start, TrialCommand, Words } from "./messages" */
+/** @import { Absence, Ask, Colours, EndCommand, Manner, Percept, Press, ScreenChange, ScannerCommand, Start, TrialCommand, Words } from "./messages" */
 /** @import { Heard } from "./link.js" */
 /** @import { AnswerSheet } from "./sheet.js" */
 /** @import { Step } from "./trial.js" */
@@ -93,12 +93,47 @@ function changed() {
 
 /** @param {Manner} message */
 function manner(message) {
+  if (message.pulse !== undefined) pulseKey = message.pulse;
   if (message.words) words = message.words;
   if (message.language) document.documentElement.lang = message.language;
   if (message.colours) {
     colours = message.colours;
     for (const [name, value] of Object.entries(colours)) document.documentElement.style.setProperty(`--${name}`, value);
   }
+}
+
+// -- the scanner ---------------------------------------------------------------------------------------------------------------------------------------
+
+/** The key with which a scanner sends its pulses, and when they came: they are no presses, and write nothing. */
+let pulseKey = "";
+/** @type {number[]} */
+let pulses = [];
+let counted = () => {};
+document.addEventListener("keydown", (event) => {
+  if (pulseKey === "" || event.isComposing || keyName(event, (name) => name === pulseKey) !== pulseKey) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  if (event.repeat) return;
+  pulses.push(event.timeStamp);
+  counted();
+}, { capture: true });
+
+/** Those that were not reported yet. */
+function takePulses() {
+  const taken = pulses;
+  pulses = [];
+  return taken;
+}
+
+/** A page that ends with a pulse. @param {ScannerCommand} message @param {() => void} done */
+function awaitPulse(message, done) {
+  const before = pulses.length;
+  showText(message.title, message.texts);
+  counted = () => {
+    if (pulses.length - before < message.at) return;
+    counted = () => {};
+    done();
+  };
 }
 
 // -- trials --------------------------------------------------------------------------------------------------------------------------------------------
@@ -168,6 +203,7 @@ async function beginTrial(message) {
     send: (kind, body, step) => link.send(message.c, kind, body, step),
     absences: (from, to) => absent().filter((one) => one.until > from && one.at < to),
     leftFullscreen: () => { const left = leftFullscreen; leftFullscreen = false; return left; },
+    pulses: takePulses,
     changes: (until) => {
       const before = changes.filter((one) => one.at < until);
       changes = changes.filter((one) => one.at >= until);
@@ -438,6 +474,7 @@ function receive(message) {
   switch (message.what) {
     case "page": leaveStage(); showPage(message, words, address, () => { clearedAt = performance.now(); link.send(c, "done"); waiting(); }); break;
     case "choose": leaveStage(); showPage(message, words, address, (name) => { clearedAt = performance.now(); link.send(c, "choice", { name }); waiting(); }); break;
+    case "scanner": leaveStage(); awaitPulse(message, () => { clearedAt = performance.now(); link.send(c, "pulses", { pulses: takePulses() }); waiting(); }); break;
     case "calibrate": leaveStage(); calibrate(message, (report) => { link.send(c, "calibrated", report); waiting(); }); break;
     case "form": leaveStage(); showForm(message, words, (typed) => { link.send(c, "form", { typed }); waiting(); }); break;
     case "trial": void beginTrial(message); break;

@@ -89,6 +89,8 @@ export interface Manner {
   words?: Words;
   language?: string;
   colours?: Colours;
+  /** the key with which a scanner sends its pulses; empty where there is none */
+  pulse?: string;
 }
 
 interface Command extends Manner {
@@ -151,6 +153,14 @@ export interface EndCommand extends Command {
   at_once: boolean;
 }
 
+export interface ScannerCommand extends Command {
+  what: "scanner";
+  title: string;
+  texts: string[];
+  /** after so many pulses it is over */
+  at: number;
+}
+
 export interface CalibrateCommand extends Command {
   what: "calibrate";
   /** card, and distance */
@@ -163,6 +173,7 @@ export type CalibrationWord =
 
 export type Do =
   | TrialCommand
+  | ScannerCommand
   | CalibrateCommand
   | PageCommand
   | FormCommand
@@ -245,15 +256,17 @@ export interface StepReport {
   paused: Absence[];
   left_fullscreen: boolean;
   changes: ScreenChange[];
+  pulses: number[];
   tone: string | null;
 }
 
 export interface EndReport {
   closing: Shown | null;
   earlier: Press[];
+  pulses: number[];
 }
 
-export type Body = StepReport | EndReport | { name: string } | { typed: Record<string, string> } | { why: string; report?: StepReport | null } | CalibrationReport | Record<string, never>;
+export type Body = StepReport | EndReport | { pulses: number[] } | { name: string } | { typed: Record<string, string> } | { why: string; report?: StepReport | null } | CalibrationReport | Record<string, never>;
 
 /** Lengths in CSS pixels: of the longer side of the card, and how far the dot went each time. */
 export interface CalibrationReport {
@@ -267,7 +280,7 @@ export interface PageEvent {
   id: string;
   epoch: string;
   c: number;
-  kind: "done" | "choice" | "form" | "step" | "end" | "cut" | "leave" | "calibrated";
+  kind: "done" | "choice" | "form" | "step" | "end" | "cut" | "leave" | "calibrated" | "pulses";
   place: number;
   body: Body;
 }

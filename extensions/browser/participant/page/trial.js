@@ -20,6 +20,7 @@ const FOLLOWS = 0.1;
  * @property {(kind: PageEvent["kind"], body: Body, place?: number) => void} send
  * @property {(from: number, to: number) => Absence[]} absences
  * @property {() => boolean} leftFullscreen
+ * @property {() => number[]} pulses of a scanner that were not reported yet
  * @property {(until: number) => ScreenChange[]} changes of the screen that were not reported yet
  */
 
@@ -280,7 +281,7 @@ export class Trial {
     this.pending = null;
     this.page.send("step", this.#report(step, at), step.place);
     if (this.state === "over") {
-      this.page.send("end", { closing: this.closing, earlier: this.earlier.map(plain) });
+      this.page.send("end", { closing: this.closing, earlier: this.earlier.map(plain), pulses: this.page.pulses() });
       [this.closing, this.earlier] = [null, []];
     }
   }
@@ -305,6 +306,7 @@ export class Trial {
       paused: step.paused,
       left_fullscreen: this.page.leftFullscreen(),
       changes: this.page.changes(until),
+      pulses: this.page.pulses(),
       tone,
     };
     [this.closing, this.earlier, this.leftOut] = [null, [], 0];
