@@ -18,7 +18,7 @@ from ..paradigms.preview.example import example_displays, worked_answers
 from ..paradigms.translation import translated
 from ..paradigms.trial import NO_REASON
 from .practice import NotPassedError, Scores, Take, feedback_on, items_of, practise
-from .record.events import Event
+from .record.events import Event, Volumes
 from .record.quiz import Attempt, QuizState, quiz_of
 from .record.reader import trial_key
 from .session import Session
@@ -257,8 +257,8 @@ class ParticipantFlow:
             self._note_pulses()
             self._pulses, at = [], self._start["at"]
             self._await_pulse(at)
-            times = {"first_ms": self._pulses[0], "at_ms": self._pulses[at - 1]}
-            self._note({"event": "scan_start", "pulse": at, **times})
+            first, last = self._pulses[0], self._pulses[at - 1]
+            self._note({"event": "scan_start", "pulse": at, "first_ms": first, "at_ms": last})
         self._begin_stretch()
 
     # -- the scanner -------------------------------------------------------------------------------
@@ -327,20 +327,21 @@ class ParticipantFlow:
         """
         if self._start:
             self._note_pulses()
-            self._note({"event": "volumes", **volumes(self._pulses)})
+            self._note(volumes(self._pulses))
         if left:
             self._page(self._text("thanks"), self._text("quiz_left"))
         elif "study" not in self._session.info:
             self._page(self._text("thanks"), self._text("thanks_questions" if self._questions else "thanks_body"))
 
 
-def volumes(pulses: Sequence[float]) -> dict[str, Any]:
+def volumes(pulses: Sequence[float]) -> Volumes:
     """Count the pulses of a scanner (ms), and those that are missing between them."""
     gaps = [later - earlier for earlier, later in itertools.pairwise(pulses)]
     every = statistics.median(gaps) if gaps else None
     missing = (round(gap / every) - 1 for gap in gaps) if every else ()
     lost = sum(count for count in missing if 0 < count < MOST_LOST)
-    return {"pulses": len(pulses), "every_ms": None if every is None else round(every, 3), "lost": lost}
+    median = None if every is None else round(every, 3)
+    return {"event": "volumes", "pulses": len(pulses), "every_ms": median, "lost": lost}
 
 
 async def take_quiz(taker: TrialTaker, flow: ParticipantFlow, tell: Callable[[], None]) -> QuizState:

@@ -75,7 +75,7 @@ def test_lost_volumes_are_counted_and_pauses_are_none(missing: Any, lost: int) -
     assert counted["lost"] == lost
     assert counted["pulses"] == len(pulses)
     assert counted["every_ms"] == pytest.approx(800, abs=3)
-    assert volumes([]) == {"pulses": 0, "every_ms": None, "lost": 0}
+    assert volumes([]) == {"event": "volumes", "pulses": 0, "every_ms": None, "lost": 0}
 
 
 @pytest.mark.slow
