@@ -304,7 +304,7 @@ def test_a_rehearsal_presses_the_buttons_of_the_box() -> None:
     serial.ready()
     assert [event.key for event in serial._events(move)] == ["button_2"]
     serial._serial["button_2"]()
-    box: Any = serial._box
+    box: Any = serial._boxes[0]
     until = time.monotonic() + HANGS_S
     while not box._arrived and time.monotonic() < until:
         time.sleep(0.001)

@@ -69,7 +69,7 @@ class Typist:
 
 def study_in(folder: Path, box: bool) -> Path:
     (folder / "afterwards.yaml").write_text(AFTERWARDS, encoding="utf-8")
-    same, different = ("button_1", "button_2") if box else ("f5", "f6")
+    same, different = ("button_1", "button_2") if box else ("f", "j")
     text = STUDY.replace("SAME", same).replace("DIFFERENT", different) + (BOX if box else "")
     (file := folder / "everything.yaml").write_text(text, encoding="utf-8")
     return file
