@@ -119,11 +119,16 @@ class Participant(WindowAgent):
                 options.palette,
                 self._refractory_times(),
             )
-            self._stage.presses.boxes = self._boxes
+            self._stage.presses.boxes = self._heard(scanner=False)
             self._stage.presses.needs_focus = options.focus == "needed"
             if options.display is not None:
                 self._differences = options.display.differences(self._stage.apparatus())
         return self._stage
+
+    def _heard(self, scanner: bool) -> list[Box]:
+        """The boxes whose presses are read; with the pulses of the scanner, or without."""
+        opened = zip(self._addresses, self._boxes, strict=False)
+        return [box for address, box in opened if scanner or not address.pulses]
 
     def _refractory_times(self) -> Refractory:
         """The refractory times that are in force."""
@@ -140,6 +145,8 @@ class Participant(WindowAgent):
             when the port does not take codes (and is needed), or there is no such box.
         """
         self._boxes += [open_box(address, _psychopy_now) for address in self._addresses[len(self._boxes) :]]
+        if self._stage is not None and not self._stage.presses.boxes:
+            self._stage.presses.boxes = self._heard(scanner=False)
         for box in self._boxes:
             box.check()
         if self._port is not None:
@@ -342,8 +349,11 @@ class Participant(WindowAgent):
 
     @override
     def speak(self, language: str) -> None:
-        """The language of the window's own words, from the first page on."""
+        """The language of the window's own words, from the first page on. Nothing is a pulse before
+        the session waits for one."""
         self._language = language
+        if self._stage is not None:
+            self._stage.presses.boxes = self._heard(scanner=False)
 
     @override
     def page(self, page: PageContent) -> None:
@@ -402,6 +412,7 @@ class Participant(WindowAgent):
         """
         self.ready()
         presses = self.open().presses
+        presses.boxes = self._heard(scanner=True)
         between_trials.show(self.open(), page, self._language, seconds=lambda: len(presses.pulses) >= at)
 
     @override
