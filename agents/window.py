@@ -152,7 +152,8 @@ class WindowAgent(Agent):
         raise SpanLabError(f"{self.name} cannot wait for the pulses of a scanner (start: in the study file)")
 
     def pulses(self) -> list[float]:
-        """The pulses of a scanner since the last call, in ms on the session's clock."""
+        """The pulses of a scanner since the last call, in ms on the session's clock. With the first
+        call, its key is no key any more."""
         return []
 
     def still_ready(self) -> None:

@@ -137,7 +137,7 @@ def _participant(data: Path, me: bool, stack: ExitStack) -> Path:
         # Even where there is a screen, the simulated participant has one of its own: its clicks must
         # not land in somebody's work.
         stack.enter_context(virtual_screen())
-        return run("vsr", simulate="capacity", speed=SPEED, practice=False, **asked).folder
+        return run("vsr", simulate=f"capacity@{SPEED:g}", practice=False, **asked).folder
 
 
 def _scripted(stack: ExitStack) -> Any:

@@ -171,18 +171,12 @@ def run(
         typer.Option(
             "--simulate",
             help=(
-                "let a simulated participant take it: ideal, capacity[:PLACES], precision[:SD] or chance, with @SPEED:"
-                " capacity:5@8"
+                "let a simulated participant take it: ideal, capacity[:PLACES], precision[:SD] or chance, and how many"
+                " times as fast as a person: capacity:5@8"
             ),
             metavar="OBSERVER[@SPEED]",
         ),
     ] = None,
-    speed: Annotated[
-        float,
-        typer.Option(
-            "--speed", help="how much faster than a person the simulated participant answers", min=0.1, max=100
-        ),
-    ] = 1.0,
     **options: Unpack[RunOptions],
 ) -> SessionResult:
     """Run a session with a person at the screen: one paradigm, or a session of a study.
@@ -230,13 +224,13 @@ def run(
             language=language,
             kind=kind if simulate is None else "simulated",
         )
-        seat = Seat(participant, window, simulate, speed)
+        seat = Seat(participant, window, simulate)
         said = run_study(paradigm, Path(data), request, seat, dialog=options.get("dialog", True))
         return SessionResult(Path(data), told=said)
     load_paradigm(paradigm)  # whether there is one is told before who takes part is asked
     leave_out(dict.fromkeys(part(options, VisitOptions), True), f"{paradigm} is not a study file")
     watching = watcher(options.get("say"))
-    seat = Seat(participant, {"palette": "published", **window}, simulate, speed)
+    seat = Seat(participant, {"palette": "published", **window}, simulate)
     chosen_levels = as_lists(levels)
     chosen = plan_for_somebody(
         Path(data),

@@ -101,7 +101,7 @@ def run_study(
         place = {**seating.window_again(settings, window.get("screen")), "triggers": port}
     else:
         place = {**seating.defaults_of_then(settings), **_window(begun, window)}
-    agent = seating.seat(seat.simulate, 1, seat.speed, place)
+    agent = seating.seat(seat.simulate, 1, place)
     with ExitStack() as bars:
 
         def progress(session: Any) -> Callable[[int, int], None]:

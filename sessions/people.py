@@ -97,13 +97,12 @@ class Seat:
     Parameters
     ----------
     participant : identifier of the person
-    window, simulate, speed : as :func:`.seating.seat` takes them
+    window, simulate : as :func:`.seating.seat` takes them
     """
 
     participant: str
     window: Mapping[str, Any]
     simulate: str | None = None
-    speed: float = 1.0
 
     def who(self) -> str:
         """The person, or the simulated participant, as records of sessions name them.
@@ -122,7 +121,7 @@ class Seat:
                 "who takes part? Give {participant} ID (or {simulate} capacity for a rehearsal)",
                 names=["participant", "simulate"],
             )
-        return f"simulated:{parse_simulate(self.simulate, self.speed)[0]}"
+        return f"simulated:{parse_simulate(self.simulate)[0]}"
 
 
 def plan_for_somebody(
@@ -186,7 +185,7 @@ def begin_with_somebody(
 
     port = str(seat.window.get("triggers") or "")
     tell_unspoken(language, say)
-    agent = take_seat(seat.simulate, chosen.seed, seat.speed, seat.window)
+    agent = take_seat(seat.simulate, chosen.seed, seat.window)
     extra = {**chosen.extra, "keys": key_request(keys or KeySetting(), seat.participant)}
     if port:
         extra["triggers"] = trigger_request(chosen.paradigm, port)

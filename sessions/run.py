@@ -519,9 +519,9 @@ def agent_again(
                 " (spanlab serve)"
             )
         settings, port = info["agent_settings"], triggers or info.get("triggers", {}).get("port", "")
-        observer = info["agent"].partition(":")[2] if kind is SIMULATED else None
+        observer = f"{info['agent'].partition(':')[2]}@{settings['speed']}" if kind is SIMULATED else None
         window = {**window_again(settings, screen), "triggers": port}
-        return session, seat(observer, settings.get("seed", session.seed), settings.get("speed", 1.0), window)
+        return session, seat(observer, settings.get("seed", session.seed), window)
     agent = given or make_machine(info["agent"], session.seed, say, session, info, **values)
     agent.check_session(
         SessionOutlook(

@@ -119,16 +119,15 @@ class Participant(WindowAgent):
                 options.palette,
                 self._refractory_times(),
             )
-            self._stage.presses.boxes = self._heard(scanner=False)
+            self._stage.presses.boxes = self._heard()
             self._stage.presses.needs_focus = options.focus == "needed"
             if options.display is not None:
                 self._differences = options.display.differences(self._stage.apparatus())
         return self._stage
 
-    def _heard(self, scanner: bool) -> list[Box]:
-        """The boxes whose presses are read; with the pulses of the scanner, or without."""
-        opened = zip(self._addresses, self._boxes, strict=False)
-        return [box for address, box in opened if scanner or not address.pulses]
+    def _heard(self) -> list[Box]:
+        """The boxes whose presses are read, until :meth:`pulses` are asked for."""
+        return [box for address, box in zip(self._addresses, self._boxes, strict=False) if not address.pulses]
 
     def _refractory_times(self) -> Refractory:
         """The refractory times that are in force."""
@@ -146,7 +145,7 @@ class Participant(WindowAgent):
         """
         self._boxes += [open_box(address, _psychopy_now) for address in self._addresses[len(self._boxes) :]]
         if self._stage is not None and not self._stage.presses.boxes:
-            self._stage.presses.boxes = self._heard(scanner=False)
+            self._stage.presses.boxes = self._heard()
         for box in self._boxes:
             box.check()
         if self._port is not None:
@@ -350,10 +349,10 @@ class Participant(WindowAgent):
     @override
     def speak(self, language: str) -> None:
         """The language of the window's own words, from the first page on. Nothing is a pulse before
-        the session waits for one."""
+        somebody asks for them."""
         self._language = language
         if self._stage is not None:
-            self._stage.presses.boxes = self._heard(scanner=False)
+            self._stage.presses.boxes = self._heard()
 
     @override
     def page(self, page: PageContent) -> None:
@@ -399,7 +398,7 @@ class Participant(WindowAgent):
         Abandoned
             when the participant presses Escape and leaves.
         """
-        between_trials.show(self.open(), PageContent(""), self._language, seconds=ms / 1000.0, meanwhile=meanwhile)
+        between_trials.rest(self.open(), self._language, ms / 1000.0, meanwhile)
 
     @override
     def await_pulse(self, pulse: str, at: int, page: PageContent) -> None:
@@ -410,15 +409,14 @@ class Participant(WindowAgent):
         Abandoned
             when the participant presses Escape and leaves.
         """
-        self.ready()
         presses = self.open().presses
-        presses.boxes = self._heard(scanner=True)
-        between_trials.show(self.open(), page, self._language, seconds=lambda: len(presses.pulses) >= at)
+        between_trials.show_until(self.open(), page, self._language, lambda: len(presses.pulses) >= at)
 
     @override
     def pulses(self) -> list[float]:
-        if (stage := self._stage) is None:
-            return []
+        self.ready()
+        stage = self.open()
+        stage.presses.boxes = self._boxes
         stage.presses.collect()
         pulses, stage.presses.pulses = stage.presses.pulses, []
         return [round(stage.clock.ms(at), 3) for at in pulses]

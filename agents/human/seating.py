@@ -22,14 +22,14 @@ _BEYOND_OPTIONS = {
 }
 
 
-def seat(simulate: str | None, seed: int, speed: float, window: Mapping[str, Any]) -> WindowAgent:
+def seat(simulate: str | None, seed: int, window: Mapping[str, Any]) -> WindowAgent:
     """A person, or an observer that presses real keys and clicks. A port for trigger codes is open
     from here on, so that a recorder can take it up.
 
     Parameters
     ----------
-    simulate : the observer, and its speed if it is said there; None for a person
-    seed, speed : of the simulated participant
+    simulate : the observer and its speed; None for a person
+    seed : of the simulated participant
     window : fields of ``WindowOptions``
 
     Raises
@@ -52,7 +52,7 @@ def seat(simulate: str | None, seed: int, speed: float, window: Mapping[str, Any
     if simulate is not None:
         from .simulated import SimulatedParticipant
 
-        observer, speed = parse_simulate(simulate, speed)
+        observer, speed = parse_simulate(simulate)
         agent: WindowAgent = SimulatedParticipant.from_name(
             observer, AgentOptions(seed, window={"speed": speed, **window})
         )
@@ -107,29 +107,18 @@ def defaults_of_then(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {**options, **({"size_px": tuple(settings["window_px"])} if settings.get("window_px") else {})}
 
 
-def parse_simulate(simulate: str, speed: float) -> tuple[str, float]:
-    """The observer and the speed that ``OBSERVER[@SPEED]`` and a speed beside it stand for;
-    ``capacity:5@8`` has 5 places and is 8 times as fast.
+def parse_simulate(simulate: str) -> tuple[str, float]:
+    """The observer and the speed that ``OBSERVER[@SPEED]`` stands for; ``capacity:5@8`` has 5 places
+    and is 8 times as fast.
 
     Raises
     ------
     SpanLabError
-        when the speed is not a possible one, or given twice.
+        when the speed is not a possible one.
     """
     observer, at, factor = simulate.partition("@")
-    kind, colon, detail = observer.partition(":")
-    if kind in ("ideal", "chance") and colon:
-        raise SpanLabError(
-            f"{simulate}: after a colon comes the size of the buffer of 'capacity'; a speed is written"
-            f" {kind}@{detail or 8}",
-            option="simulate",
-        )
-    if not at:
-        return observer, speed
-    if speed != 1.0:
-        raise SpanLabError(f"{simulate} says the speed already: leave out --speed", option="simulate")
     try:
-        speed = float(factor)
+        speed = float(factor) if at else 1.0
     except ValueError:
         speed = math.nan
     if not 0.1 <= speed <= 100:

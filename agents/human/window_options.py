@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import get_args
 
 from ...core.errors import SpanLabError
 from ...stimuli.render.palette import PaletteName, checked_palette
@@ -48,7 +47,7 @@ class WindowOptions(Screen):
     Raises
     ------
     SpanLabError
-        for sizes that are not above 0, and for an unknown keyboard or palette.
+        for sizes that are not above 0, and for an unknown palette.
     """
 
     size_deg: CanvasSize | None = None
@@ -70,8 +69,6 @@ class WindowOptions(Screen):
             raise SpanLabError(
                 "the size of the canvas, the width of the screen, the distance and the rate must be above 0"
             )
-        if self.keyboard not in get_args(Backend):
-            raise SpanLabError(f"the keyboard is read by 'ptb' (precise) or 'event'; found '{self.keyboard}'")
         checked_palette(self.palette)
 
     @property

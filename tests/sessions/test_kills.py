@@ -240,13 +240,13 @@ def test_replay_killed_amid_typed_answers_orders_dials_and_span_tests(tmp_path: 
 @pytest.mark.usefixtures("screen")
 @pytest.mark.parametrize(
     "more",
-    [("--simulate", "capacity:1", "--trials", "16"), ("--simulate", "ideal", "--design", "span")],
+    [("--simulate", "capacity:1@100", "--trials", "16"), ("--simulate", "ideal@100", "--design", "span")],
     ids=["lists", "span"],
 )
 def test_a_session_at_the_window_killed_amid_typed_answers_orders_and_dials(
     tmp_path: Path, more: tuple[str, ...]
 ) -> None:
-    start = ("run", answers_file(tmp_path), "--speed", "100", "--seed", "3", *more)
+    start = ("run", answers_file(tmp_path), "--seed", "3", *more)
     done = spanlab(*start, "--data", tmp_path / "undisturbed", timeout=600)
     assert done.returncode == 0, done.stderr
     undisturbed = Path(done.stdout.strip().splitlines()[-1])

@@ -124,27 +124,24 @@ class DisplayFile(StrictModel):
     def differences(self, apparatus: Mapping[str, Any], language: str = "en") -> list[str]:
         """Return how the present display (:meth:`.window.LabWindow.apparatus` and the keyboard's
         back end) differs from the measured one, in sentences."""
-        differences: list[str] = []
-
-        def tell(key: str, now: object = "", then: object = "") -> None:
-            differences.append(sentence(f"window.{key}", language, now=now, then=then))
-
-        if apparatus["screen"] != self.screen.number:
-            tell("other_screen", apparatus["screen"], self.screen.number)
-        now, then = tuple(apparatus["screen_px"]), self.screen.resolution_px
-        if now != then:
-            tell("other_size", f"{now[0]} x {now[1]}", f"{then[0]} x {then[1]}")
-        if not apparatus["vsync"] and self.refresh.vsync:
-            tell("unsynchronised", then=f"{self.refresh.hz:.2f}")
-        elif apparatus["vsync"] and not self.refresh.vsync:
-            tell("synchronised", f"{apparatus['measured_hz']:.2f}")
-        elif self.refresh.hz is not None and abs(apparatus["measured_hz"] / self.refresh.hz - 1) > SAME_RATE:
-            tell("other_rate", f"{apparatus['measured_hz']:.2f}", f"{self.refresh.hz:.2f}")
-        if apparatus["keyboard"] != self.keyboard.backend:
-            tell("other_keyboard", apparatus["keyboard"], self.keyboard.backend)
-        if apparatus["opengl"]["renderer"] != self.opengl.renderer:
-            tell("other_graphics", apparatus["opengl"]["renderer"], self.opengl.renderer)
-        return differences
+        vsync, hz, then = apparatus["vsync"], apparatus["measured_hz"], self.refresh.hz or 0.0
+        now_px, then_px = tuple(apparatus["screen_px"]), tuple(self.screen.resolution_px)
+        now_gl, then_gl = apparatus["opengl"]["renderer"], self.opengl.renderer
+        found = (
+            ("other_screen", apparatus["screen"] != self.screen.number, apparatus["screen"], self.screen.number),
+            ("other_size", now_px != then_px, "{} x {}".format(*now_px), "{} x {}".format(*then_px)),
+            ("unsynchronised", self.refresh.vsync and not vsync, "", f"{then:.2f}"),
+            ("synchronised", vsync and not self.refresh.vsync, f"{hz:.2f}", ""),
+            ("other_rate", vsync and then and abs(hz / then - 1) > SAME_RATE, f"{hz:.2f}", f"{then:.2f}"),
+            (
+                "other_keyboard",
+                apparatus["keyboard"] != self.keyboard.backend,
+                apparatus["keyboard"],
+                self.keyboard.backend,
+            ),
+            ("other_graphics", now_gl != then_gl, now_gl, then_gl),
+        )
+        return [sentence(f"window.{key}", language, now=now, then=then) for key, differs, now, then in found if differs]
 
 
 _HEAD = """\

@@ -68,27 +68,21 @@ def set_text(blocks: tuple[TextBlock, ...], room: int, align: Align = "centre") 
     """Blocks of text below one another, wrapped to ``room`` pixels, as an opaque picture of even
     width and height. The space below the last one is not part of it."""
     broken = wrap if align == "left" else balanced
-    lines = [(line, block) for block in blocks for line in broken(block.text, block.size, room, block.weight)]
-    widths = [face(line, block.size, block.weight).getlength(line) for line, block in lines]
-    last_of = {id(block): number for number, (_, block) in enumerate(lines) if block is not blocks[-1]}
-    height = sum(
-        line_height(block.size) + (block.after if last_of.get(id(block)) == number else 0)
-        for number, (_, block) in enumerate(lines)
-    )
-    width = max([*widths, 1])
-    image = Image.new("RGB", (_even(width + 2), _even(height)), BACKGROUND)
-    draw = ImageDraw.Draw(image)
-    top = 0
-    for number, ((line, block), wide) in enumerate(zip(lines, widths, strict=True)):
-        left = 0 if align == "left" else (image.width - wide) / 2
-        draw.text(
-            (round(left), top + line_height(block.size) / 2),
-            line,
-            block.colour or TEXT,
-            face(line, block.size, block.weight),
-            anchor="lm",
-        )
-        top += line_height(block.size) + (block.after if last_of.get(id(block)) == number else 0)
+    lines: list[tuple[str, TextBlock, int]] = []  # each with the space that it takes
+    for block in blocks:
+        texts, step = broken(block.text, block.size, room, block.weight), line_height(block.size)
+        lines += [(text, block, step) for text in texts[:-1]] + [
+            (text, block, step + block.after) for text in texts[-1:]
+        ]
+    widths = [face(line, block.size, block.weight).getlength(line) for line, block, _ in lines]
+    height = sum(high for _, _, high in lines) - (blocks[-1].after if lines else 0)
+    image = Image.new("RGB", (_even(max([*widths, 1]) + 2), _even(height)), BACKGROUND)
+    draw, top = ImageDraw.Draw(image), 0
+    for (line, block, high), wide in zip(lines, widths, strict=True):
+        left = 0 if align == "left" else round((image.width - wide) / 2)
+        middle, letters = top + line_height(block.size) / 2, face(line, block.size, block.weight)
+        draw.text((left, middle), line, block.colour or TEXT, letters, anchor="lm")
+        top += high
     return image
 
 

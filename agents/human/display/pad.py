@@ -100,6 +100,17 @@ def keys_picture(surface: Surface, side: int) -> Image.Image:
     return image
 
 
+def grid_picture(regions: Sequence[Region], side: int, colour: tuple[int, ...]) -> Image.Image:
+    """Thin outlines of regions, see-through elsewhere."""
+    image, factor = Image.new("RGBA", (side, side), (*BACKGROUND, 0)), side / CANVAS
+    for region in regions:
+        x0, y0, x1, y1 = (
+            min(round(value * factor), side - 1) for value in (region.x0, region.y0, region.x1, region.y1)
+        )
+        ImageDraw.Draw(image).rectangle((x0, y0, x1, y1), None, colour)
+    return image
+
+
 def line_picture(
     ordered: Ordered, take: int | None, labels: Sequence[str | None], size: tuple[int, int]
 ) -> Image.Image:

@@ -18,7 +18,7 @@ from ....stimuli.scene import BACKGROUND, CANVAS, Colour
 from ..input.answering import DONE, UNDO, UNKNOWN, AnswerSheet, Button, hit
 from .colours import ACCENT, ACCENT_STRONG, MUTED, ON_ACCENT, PALE
 from .lettering import PictureStore, TextBlock, pill, set_text
-from .pad import keys_picture, line_picture, number_picture, numbers_of
+from .pad import grid_picture, keys_picture, line_picture, number_picture, numbers_of
 from .writing import WritingBox
 
 #: How long a single press is acknowledged, in seconds.
@@ -246,23 +246,13 @@ class SurfaceView:
         """Thin outlines of all regions, see-through elsewhere: on the empty canvas, or on the part
         of a stimulus where one clicks."""
         regions, colour = surface.regions, (*_GRID, 130) if surface.several else (255, 255, 255, 230)
-
-        def make() -> Image.Image:
-            image = Image.new("RGBA", (self.canvas_px, self.canvas_px), (*BACKGROUND, 0))
-            draw = ImageDraw.Draw(image)
-            factor = self.canvas_px / CANVAS
-            for region in regions:
-                box = tuple(round(value * factor) for value in (region.x0, region.y0, region.x1, region.y1))
-                draw.rectangle(tuple(min(value, self.canvas_px - 1) for value in box), None, colour)  # type: ignore[arg-type]
-            return image
-
-        return self._pictures.put(("grid", regions, colour), make)
+        return self._pictures.put(("grid", regions, colour), lambda: grid_picture(regions, self.canvas_px, colour))
 
     def with_buttons(self, kind: ResponseKind) -> Surface | None:
         """Return the surface of a question that keys alone answer, with a button below the canvas
         for each answer.
 
-        None for other questions, and where the buttons would take more than two rows.
+        None for other questions, and where the buttons have no room in two rows.
         """
         surface = kind.surface()
         if surface.clickable or surface.several:
@@ -270,7 +260,7 @@ class SurfaceView:
         values = tuple(dict.fromkeys(value for _, value in surface.keys))
         sizes = [self._answer_button(kind, value).size for value in values]
         rows = in_rows([float(wide) for wide, _ in sizes], self._width - 4 * self.letter_px, 0.8 * self.letter_px)
-        if not 1 <= len(rows) <= 2:
+        if not rows:
             return None
         high = max(float(height) for _, height in sizes)
         regions: list[Region] = []
@@ -303,19 +293,13 @@ class SurfaceView:
             if sheet.surface.dial is None
             else self._marked_value(sheet, sheet.surface.dial, pointer)
         )
-        acknowledged_mark = sheet.acknowledged
-        visible = (
-            None
-            if acknowledged_mark is None or sheet.surface.several or now - acknowledged_mark[1] >= 2 * ACKNOWLEDGE
-            else acknowledged_mark
-        )
         return (
             tuple(sheet.marks),
             sheet.complete,
             under,
             sheet.pointed or (self.button_at(*pointer) if sheet.surface.several else None),
             sheet.writing.state,
-            visible,
+            not sheet.surface.several and sheet.seen_at(now, 2 * ACKNOWLEDGE),
         )
 
     def draw(self, sheet: AnswerSheet, number: int, pointer: tuple[float, float], now: float) -> None:
@@ -349,12 +333,10 @@ class SurfaceView:
                 self._draw_order(sheet, surface, surface.ordered, under, on)
             missing, enter = (
                 max(0, (surface.take or 0) - len(sheet.marks)),
-                "enter" if surface.ordered is not None else "mark",
+                "mark" if surface.ordered is None else "enter",
             )
-            if sheet.may_finish:
-                button = self._button("under" if on == DONE else "enabled")
-            else:
-                button = self._button("disabled", missing, enter)
+            ready = "under" if on == DONE else "enabled"
+            button = self._button(ready) if sheet.may_finish else self._button("disabled", missing, enter)
             self._pictures.draw(button, *self._button_middle(button))
             top -= float(button.size[1]) + _AFTER_BUTTON * self.letter_px
             if (
@@ -372,10 +354,9 @@ class SurfaceView:
 
     def _draw_buttons(self, sheet: AnswerSheet, surface: Surface, under: Region | None, now: float) -> None:
         """Draw the buttons of the answers, which say their keys themselves."""
-        acknowledged = sheet.acknowledged
-        filled = None if under is None or sheet.complete else under.value
-        if acknowledged is not None and now - acknowledged[1] < 2 * ACKNOWLEDGE:
-            filled = acknowledged[0]
+        filled = sheet.seen_at(now, 2 * ACKNOWLEDGE)
+        if under is not None and not sheet.complete:
+            filled = under.value
         for region in surface.regions:
             middle = self.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2)
             self._pictures.draw(self._answer_button(sheet.ask.kind, region.value, region.value == filled), *middle)
@@ -443,8 +424,7 @@ class SurfaceView:
 
     def _draw_dial(self, sheet: AnswerSheet, dial: Dial, pointer: tuple[float, float], now: float) -> None:
         value = self._marked_value(sheet, dial, pointer)
-        acknowledged = sheet.acknowledged
-        if value is None or (sheet.complete and (acknowledged is None or now - acknowledged[1] >= 2 * ACKNOWLEDGE)):
+        if value is None or (sheet.complete and sheet.seen_at(now, 2 * ACKNOWLEDGE) is None):
             return
         x, y, turned = mark_place(dial, value)
         self._pictures.draw(self._dial_mark(dial, sheet.complete), *self.to_pixels(x, y), turned=turned)
@@ -454,15 +434,15 @@ class SurfaceView:
     ) -> None:
         """Draw the answer for a moment; a chip for what has no place of its own lies from ``above``
         (pixels) on."""
-        acknowledged = sheet.acknowledged
-        if acknowledged is not None and acknowledged[0] is not None and now - acknowledged[1] < 2 * ACKNOWLEDGE:
-            region = next((region for region in surface.regions if region.value == acknowledged[0]), None)
+        given = sheet.seen_at(now, 2 * ACKNOWLEDGE)
+        if given is not None:
+            region = next((region for region in surface.regions if region.value == given), None)
             if region is not None:
                 width = max(3.0, self.letter_px / 5)
                 self._outline(region, line=(255, 255, 255), width=width + 4, inset=0.04)  # to be seen on any colour
                 self._outline(region, line=_MARK, width=width, inset=0.04)
             else:
-                chip = self._given(sheet.ask.kind, acknowledged[0])
+                chip = self._given(sheet.ask.kind, given)
                 self._pictures.draw(chip, 0, round(above + 0.3 * self.letter_px + float(chip.size[1]) / 2))
         elif under is not None and not sheet.complete:
             self._outline(under, line=_MARK, width=1.5, inset=0.04)
@@ -488,29 +468,25 @@ class SurfaceView:
 
 
 def in_rows(widths: Sequence[float], room: float, gap: float) -> list[list[tuple[float, float]]]:
-    """Distribute boxes over centred rows, as few as hold them, of about equal length.
+    """Distribute boxes over one centred row, or two of about as many; none where they have no room.
 
     Returns
     -------
     left and right end of each box, row by row, from the middle
     """
-    total = sum(widths) + gap * (len(widths) - 1)
-    longest = max(total / max(1, -int(-total // room)), *widths, 1.0)
-    rows: list[list[float]] = []
-    for width in widths:
-        if not rows or sum(rows[-1]) + gap * len(rows[-1]) + width > min(room, longest * 1.2):
-            rows.append([])
-        rows[-1].append(width)
-    placed: list[list[tuple[float, float]]] = []
-    for row in rows:
-        left = -(sum(row) + gap * (len(row) - 1)) / 2
-        placed.append(
-            [
-                (left + sum(row[:place]) + gap * place, left + sum(row[: place + 1]) + gap * place)
-                for place in range(len(row))
+    half = -(-len(widths) // 2)
+    for rows in ([widths], [widths[:half], widths[half:]]):
+        ends = [[sum(row[: place + 1]) + gap * place for place in range(len(row))] for row in rows]
+        if widths and max(row[-1] for row in ends) <= room:
+            lefts = [
+                [end - width - row[-1] / 2 for end, width in zip(row, of, strict=True)]
+                for row, of in zip(ends, rows, strict=True)
             ]
-        )
-    return placed
+            return [
+                [(left, left + width) for left, width in zip(row, of, strict=True)]
+                for row, of in zip(lefts, rows, strict=True)
+            ]
+    return []
 
 
 def _on(picture: Any, middle: tuple[float, float], x: float, y: float) -> bool:

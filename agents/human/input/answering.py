@@ -3,6 +3,7 @@ nothing of screens."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, replace
 from typing import Any, Literal
@@ -152,7 +153,7 @@ class AnswerSheet:
     #: them
     turned_to: int | None = None
     #: the value acknowledged last, and when
-    acknowledged: tuple[int | str | None, float] | None = None
+    acknowledged: tuple[int | str | None, float] = (None, -math.inf)
     paused: float = 0.0
     writing: Writing = field(default_factory=Writing)
     nothing: bool = False
@@ -181,6 +182,11 @@ class AnswerSheet:
     def complete(self) -> bool:
         """True if an answer has been given."""
         return self.answered_at is not None
+
+    def seen_at(self, now: float, seconds: float) -> int | str | None:
+        """The value that was acknowledged at most so many seconds before a moment (s); None for none."""
+        value, at = self.acknowledged
+        return value if now - at < seconds else None
 
     @property
     def closes(self) -> float | None:

@@ -216,7 +216,7 @@ class XTestInput:
 
     def _code(self, key: str) -> tuple[int, bool]:
         """The code of a key, by its name or the sign that it writes, and whether the sign needs the
-        shift key."""
+        shift key; keys of the keypad count by their places, whatever Num Lock is."""
         name = _NAMED.get(key) or (f"KP_{key[4:]}" if key.startswith("num_") else key)
         keysym = int(self._keysyms.string_to_keysym(name))
         if not keysym and len(key) == 1:
@@ -224,7 +224,7 @@ class XTestInput:
         codes = sorted(self._display.keysym_to_keycodes(keysym), key=lambda place: place[1]) if keysym else []
         if not codes:
             raise SpanLabError(f"there is no key '{key}' on this keyboard")
-        return codes[0][0], codes[0][1] == 1
+        return codes[0][0], codes[0][1] == 1 and not name.startswith("KP_")
 
     def done_since(self, number: int) -> list[tuple[InputEvent, float]]:
         """Return the events that were made from the ``number``-th event on, with times on the clock

@@ -19,11 +19,11 @@ from ....stimuli.render.fonts import rejoined, wrap
 from ....stimuli.scene import Scene
 from ...interruptions import Abandoned
 from ...window import Option, PageContent
-from ..display.colours import ACCENT, ACCENT_STRONG, BACKGROUND, MUTED, ON_ACCENT
+from ..display.colours import ACCENT, ACCENT_STRONG, BACKGROUND, MUTED
 from ..display.lettering import TextBlock, line_height, pill, set_text
 from ..input.answering import Press
 from ..stage import Stage
-from .pictured import Strip, fine, heading, progress_bar
+from .pictured import Strip, fine, heading, progress_dots
 
 #: Width of a column of text, in letters' heights.
 COLUMN = 34
@@ -35,8 +35,6 @@ _SEEN = 3.0
 #: Seconds for which a page stays at least, so that the press that ended the step before does not
 #: end it too.
 LEAST = 0.3
-#: How long a page lasts: seconds, until something is true, or until the participant goes on.
-Lasts = float | Callable[[], bool] | None
 
 
 # -- laying pages out ------------------------------------------------------------------------------
@@ -232,7 +230,7 @@ def _items(
     if page.title:
         items.insert(0, TextBlock(page.title, round(letter * 1.7), weight="semibold", after=letter))
     if page.progress is not None:
-        items.append(PagePicture(progress_bar(page.progress, round(column * 0.6), letter), letter))
+        items.append(PagePicture(progress_dots(page.progress, letter), letter))
     after = blocks(page.after, letter)
     worked = after[: next((number for number, block in enumerate(after) if block.weight == "semibold"), len(after))]
     above = TextBlock(
@@ -280,14 +278,7 @@ def _composed(items: Sequence[Item], column: int) -> Image.Image:
 # -- showing them ----------------------------------------------------------------------------------
 
 
-def show(
-    room: Stage,
-    page: PageContent,
-    language: str,
-    seconds: Lasts = None,
-    meanwhile: Callable[[], object] | None = None,
-    clicks: bool = True,
-) -> str:
+def show(room: Stage, page: PageContent, language: str, clicks: bool = True) -> str:
     """Show a text, on as many pages as it needs, until the participant goes on (space bar or click;
     left arrow for the page before).
 
@@ -295,8 +286,6 @@ def show(
 
     Parameters
     ----------
-    seconds : show it for this long instead, or until this is true, without waiting for a press
-    meanwhile : done while it is shown, within these seconds
     clicks : whether a click on a button chooses its option, as its key does
 
     Returns
@@ -308,143 +297,138 @@ def show(
     Abandoned
         when the participant presses Escape and leaves.
     """
-    empty = not (page.title or page.text)
-    sheets = lay_out(page, language, room.window.size, room.letter_px, room.renderer.look, footers=seconds is None)
+    sheets = lay_out(page, language, room.window.size, room.letter_px, room.renderer.look)
     number, end = 0, ""
     while number < len(sheets):
         last = number == len(sheets) - 1
-        least = page.least if last else 0.0
-        options = page.options if last else ()
-        end = _wait(
-            room,
-            language,
-            sheets[number],
-            options,
-            clicks,
-            back=number > 0,
-            seconds=seconds,
-            least=least,
-            empty=empty,
-            meanwhile=meanwhile,
-        )
+        if last and page.least > LEAST:  # how to go on is said when one can
+            draw = _drawing(room, sheets[number], footer=False)
+            _until(room, language, draw, over=_after(room, page.least), waits="")
+        end = _wait(room, language, sheets[number], page.options if last else (), clicks, back=number > 0)
         number += -1 if end == "back" else 1
-    if seconds is None:
-        room.presses.note_aside()
-        room.presses.forget()
-    else:
-        room.presses.set_aside()
+    room.presses.note_aside()
+    room.presses.forget()
     return end if page.options else ""
 
 
-def _wait(
-    room: Stage,
-    language: str,
-    sheet: PageSheet,
-    options: Sequence[Option],
-    clicks: bool,
-    back: bool,
-    seconds: Lasts,
-    least: float,
-    empty: bool,
-    meanwhile: Callable[[], object] | None,
-) -> str:
-    """One sheet on the screen; ``on``, ``back`` or the name of an option. How to go on is said when
-    one can."""
-    body = None if empty else room.pictures.once(sheet.body)
-    footer = None if sheet.footer is None else room.pictures.once(sheet.footer)
-    waits = [least > LEAST]
+def rest(room: Stage, language: str, seconds: float, meanwhile: Callable[[], object] | None = None) -> None:
+    """An empty screen for some time, in which something is done ``meanwhile``.
 
-    def draw() -> None:
-        room.pointer(bool(options) and clicks)
-        if body is not None:
-            room.pictures.draw(body, 0, sheet.y)
-        if footer is not None and not waits[0]:
-            room.pictures.draw(footer, 0, sheet.footer_y)
+    Raises
+    ------
+    Abandoned
+        when the participant presses Escape and leaves.
+    """
+    over = _after(room, seconds)
+    _until(room, language, lambda: room.pointer(False), over=over, meanwhile=meanwhile, waits="")
+    room.presses.set_aside()
 
-    if waits[0]:
-        _until(room, language, draw, lambda press: "", least)
-        waits[0] = False
+
+def show_until(room: Stage, page: PageContent, language: str, over: Callable[[], bool]) -> None:
+    """Show a page until something is true that is no press.
+
+    Raises
+    ------
+    Abandoned
+        when the participant presses Escape and leaves.
+    """
+    sheet = lay_out(page, language, room.window.size, room.letter_px, room.renderer.look, footers=False)[0]
+    _until(room, language, _drawing(room, sheet), over=lambda onset: over(), waits="pulse")
+    room.presses.set_aside()
+
+
+def _wait(room: Stage, language: str, sheet: PageSheet, options: Sequence[Option], clicks: bool, back: bool) -> str:
+    """One sheet on the screen; ``on``, ``back`` or the name of an option."""
 
     def decide(press: Press) -> str:
-        if seconds is not None:
-            return ""
         if back and press.device == "key" and press.key in ("left", "backspace"):
             return "back"
         if options:
-            if press.device == "key":
-                return next((option.name for option in options if option.key == press.key), "")
-            x, y = room.surface.to_pixels(press.x, press.y)
-            hits = (
-                option.name
-                for option, (x0, y0, x1, y1) in zip(options, sheet.buttons, strict=True)
-                if x0 <= x <= x1 and y0 <= y <= y1
-            )
-            return next(hits, "") if clicks else ""
+            return _chosen(room, sheet, options, press) if clicks or press.device == "key" else ""
         return (
             "on" if press.device == "click" or press.key in ("space", "return", "right") or is_button(press.key) else ""
         )
 
-    return _until(room, language, draw, decide, seconds, meanwhile=meanwhile, waits="choice" if options else "page")
+    draw = _drawing(room, sheet, pointer=bool(options) and clicks)
+    return _until(room, language, draw, decide, waits="choice" if options else "page")
+
+
+def _drawing(room: Stage, sheet: PageSheet, pointer: bool = False, footer: bool = True) -> Callable[[], None]:
+    """What draws a sheet."""
+    parts = [(sheet.body, sheet.y)]
+    parts += [(sheet.footer, sheet.footer_y)] if footer and sheet.footer is not None else []
+    pictures = [(room.pictures.once(image), y) for image, y in parts]
+
+    def draw() -> None:
+        room.pointer(pointer)
+        for picture, y in pictures:
+            room.pictures.draw(picture, 0, y)
+
+    return draw
+
+
+def _chosen(room: Stage, sheet: PageSheet, options: Sequence[Option], press: Press) -> str:
+    """The name of the option that a press chooses, by its key or with a click on its button."""
+    if press.device == "key":
+        return next((option.name for option in options if option.key == press.key), "")
+    x, y = room.surface.to_pixels(press.x, press.y)
+    boxes = zip(options, sheet.buttons, strict=True)
+    return next((option.name for option, (x0, y0, x1, y1) in boxes if x0 <= x <= x1 and y0 <= y <= y1), "")
+
+
+def _after(room: Stage, seconds: float) -> Callable[[float], bool]:
+    """Whether a display that came at a moment (s) has had so many seconds with its next refresh."""
+    return lambda onset: room.window.grid.due - onset >= seconds - room.window.grid.period / 2
 
 
 def _until(
     room: Stage,
     language: str,
     draw: Callable[[], None],
-    decide: Callable[[Press], str],
-    seconds: Lasts = None,
+    decide: Callable[[Press], str] = lambda press: "",
+    over: Callable[[float], bool] = lambda onset: False,
     may_pause: bool = True,
     meanwhile: Callable[[], object] | None = None,
     waits: str = "page",
 ) -> str:
-    """Keep something on the screen until a press decides, or for some time.
+    """Keep something on the screen until a press decides, or until it is over.
 
     Escape counts whenever it is pressed, also between what was there before and this: it ends
     nothing by itself, and who has pressed it once waits.
+
+    Parameters
+    ----------
+    over : asked before every refresh, with the moment (s) at which this came on
+    waits : for what the window waits; empty where it goes on by itself
     """
 
     def offer_pause() -> None:
         pause(room, language)
         at = room.replace(None, draw)
-        if tells:
+        if waits:
             room.tell(waits, at)
 
-    def lasts() -> bool:
-        if callable(seconds):
-            return not seconds()
-        return seconds is None or room.window.grid.due - onset < seconds - room.window.grid.period / 2
-
-    tells = seconds is None or callable(seconds)
-    if callable(seconds):
-        waits = "pulse"
     stopped = may_pause and any(press.escapes for press in room.presses.set_aside())
     room.pointer(False)
     onset = room.replace(None, draw)
-    if tells:
+    if waits:
         room.tell(waits, onset)
     if meanwhile is not None:
         room.rested = onset
         meanwhile()
     if stopped:
         offer_pause()
-    while lasts():
+    while not over(onset):
         room.guard(0.003)
         for press in room.presses.take():
-            if seconds is not None:
-                room.presses.aside.append(press)
-            if may_pause and press.escapes:
-                offer_pause()
-                continue
-            if press.time - onset < LEAST or not press.meant:
-                if seconds is None:
-                    room.presses.aside.append(press)
-                continue
-            decision = decide(press)
+            escapes = may_pause and press.escapes
+            decision = decide(press) if press.meant and press.time - onset >= LEAST and not escapes else ""
             if decision:
                 room.presses.ended_by = press
                 return decision
-            if seconds is None:
-                room.presses.aside.append(press)
+            room.presses.aside.append(press)
+            if escapes:
+                offer_pause()
         room.ready(draw, id(draw))
         room.again()
     if may_pause and any(
@@ -466,55 +450,16 @@ def pause(room: Stage, language: str, replaces: bool = False) -> None:
     Abandoned
         when the participant leaves.
     """
-    letter = page_letter(room.letter_px, room.window.size)
-    text = set_text(
-        (
-            TextBlock(sentence("window.pause", language), round(letter * 1.7), weight="semibold", after=letter),
-            *(
-                (TextBlock(sentence("window.pause_replaces", language), round(letter * 1.15), after=letter),)
-                if replaces
-                else ()
-            ),
-            TextBlock(sentence("window.pause_more", language), round(letter * 1.15)),
-        ),
-        min(room.window.size[0] - 3 * letter, COLUMN * letter),
-    )
-    go_on = pill(
-        sentence("window.continue", language),
-        round(letter * 1.1),
-        ACCENT,
-        ON_ACCENT,
-        ACCENT,
-    )
-    leave = pill(
-        sentence("window.leave", language),
-        round(letter * 1.1),
-        BACKGROUND,
-        MUTED,
-        MUTED,
-    )
-    gap = round(0.8 * letter)
-    left = -(go_on.width + gap + leave.width) // 2
-    row = -round(text.height / 2 + 0.4 * letter)
-    drawn = [
-        (room.pictures.once(text), 0, round(2 * letter)),
-        (room.pictures.once(go_on), left + go_on.width // 2, row),
-        (room.pictures.once(leave), left + go_on.width + gap + leave.width // 2, row),
-    ]
-
-    def draw() -> None:
-        room.pointer(True)
-        for picture, x, y in drawn:
-            room.pictures.draw(picture, x, y)
+    keys = {"continue": "space", "leave": "l"}
+    options = tuple(Option(name, sentence(f"window.{name}", language), key) for name, key in keys.items())
+    texts = ["pause_replaces", "pause_more"] if replaces else ["pause_more"]
+    text = "\n\n".join(sentence(f"window.{name}", language) for name in texts)
+    page = PageContent(text, sentence("window.pause", language), options=options)
+    sheet = lay_out(page, language, room.window.size, room.letter_px)[-1]
 
     def decide(press: Press) -> str:
-        if press.device == "key":
-            return "on" if is_button(press.key) else {"space": "on", "l": "leave"}.get(press.key, "")
-        x, y = room.surface.to_pixels(press.x, press.y)
-        for (picture, middle_x, middle_y), what in zip(drawn[1:], ("on", "leave"), strict=True):
-            if abs(x - middle_x) <= picture.size[0] / 2 and abs(y - middle_y) <= picture.size[1] / 2:
-                return what
-        return ""
+        return "continue" if is_button(press.key) else _chosen(room, sheet, options, press)
 
+    draw = _drawing(room, sheet, pointer=True)
     if _until(room, language, draw, decide, may_pause=False) == "leave":
         raise Abandoned()

@@ -18,7 +18,7 @@ from typing import Any
 from ....core.errors import SpanLabError
 from ....core.event_loop import ENDING, catching
 from ....core.locale import sentence
-from ..display.window import need_display
+from ..display.window import need_window
 
 #: libraries of the system without which Qt ends the whole process instead of complaining, with the
 #: packages that bring them
@@ -92,7 +92,7 @@ def ask(title: str, questions: Sequence[Question], check: Check, language: str =
 def _qt() -> Any:
     """PyQt6's widgets, and a running application. Whatever would make Qt end the process is looked
     for first."""
-    need_display()
+    need_window()
     try:
         from PyQt6 import QtWidgets
     except ImportError as error:
@@ -118,16 +118,6 @@ def _check_x11() -> None:
         raise SpanLabError(
             "the dialog needs libraries of the system that are missing; install them with: sudo apt-get install"
             f" {' '.join(missing)}"
-        )
-    xcb = ctypes.CDLL("libxcb.so.1")
-    xcb.xcb_connect.restype = ctypes.c_void_p
-    xcb.xcb_connection_has_error.argtypes = xcb.xcb_disconnect.argtypes = [ctypes.c_void_p]
-    connection = xcb.xcb_connect(None, None)
-    failed = xcb.xcb_connection_has_error(connection)
-    xcb.xcb_disconnect(connection)
-    if failed:
-        raise SpanLabError(
-            f"no window can be opened on the display '{os.environ['DISPLAY']}'; check that the display is running"
         )
 
 

@@ -18,7 +18,7 @@ from ....stimuli.render.pixels import picture
 from ....stimuli.scene import CANVAS, Scene
 from ..display.colours import ACCENT, BACKGROUND, MUTED, PALE, TEXT
 from ..display.lettering import fitting, pixels_of
-from ..display.pad import draw_keys
+from ..display.pad import draw_keys, grid_picture
 
 #: Space between two displays, and width of a large display, in letters' heights; and of one on
 #: which answers are shown at small places.
@@ -27,6 +27,8 @@ _GAP, _LARGEST, _LARGEST_FINE = 2.4, 9.0, 13.0
 _SMALL = 33
 #: Canvas units between a frame and what it is around.
 _AROUND = 4.5
+#: In so many dots it is said how much is done.
+DOTS = 10
 #: From so many canvas units on the lines of a grid of cells are drawn.
 _FINE = 4
 
@@ -169,10 +171,13 @@ def _question(
     side: int,
 ) -> None:
     """Draw the way in which a question is answered, and its right answers."""
-    _cells(draw, asks, left, top, side)
-    draw_keys(draw, asks.surface(), left, top, side)
+    surface = asks.surface()
+    if surface.outlined and all(region.x1 - region.x0 >= _FINE for region in surface.regions):
+        grid = grid_picture(surface.regions, side, PALE)
+        image.paste(grid, (left, top), grid)
+    draw_keys(draw, surface, left, top, side)
     _own(draw, display.marks, asks, left, top, side)
-    if (dial := asks.surface().dial) is not None:
+    if (dial := surface.dial) is not None:
         for question in display.questions:
             assert isinstance(question.answer, int)
             paste_mark(image, dial, question.answer, left, top, side)
@@ -211,47 +216,33 @@ def fine(displays: Sequence[ExampleDisplay]) -> bool:
 
 def _captions(displays: Sequence[ExampleDisplay], language: str, letter: float, room: int) -> list[tuple[str, int]]:
     """Return the words below each display, and their size: the right answer, with its number where
-    there are several. All have the longest form for which there is room below each of them."""
+    there are several. All are short where one of them has no room otherwise."""
     several = sum(len(display.questions) for display in displays) > 1
-    tries: list[list[str]] = []
-    number = 0
+    number, forms = 0, list[tuple[str, str]]()
     for display in displays:
         number += len(display.questions)
-        answers = [question.shown_answer(language) for question in display.questions]
-        if display.marks and not display.questions:
-            tries.append([sentence("window.yours", language)] * 3)
-        elif not answers:
-            tries.append([""] * 3)
-        else:
-            tries.append(
-                _forms(
-                    answers[0] if len(answers) == 1 else "",
-                    display.questions[0].number or (number if several else None),
-                    language,
-                )
-            )
+        forms.append(_forms(display, number if several else None, language))
     size = max(1, round(letter))
-    form = next((form for form in range(3) if all(pixels_of(forms[form], size) <= room for forms in tries)), 2)
-    return [(forms[form], fitting(forms[form], size, room)) for forms in tries]
+    short = any(pixels_of(words, size) > room for words, _ in forms)
+    return [(form[short], fitting(form[short], size, room)) for form in forms]
 
 
-def _forms(answer: str, number: int | None, language: str) -> list[str]:
-    """Return three forms of a right answer, from the longest to the shortest; an answer without
-    words is marked in the picture."""
+def _forms(display: ExampleDisplay, number: int | None, language: str) -> tuple[str, str]:
+    """Return what is said below a display, long and short; an answer without words is marked in the
+    picture."""
+    if not display.questions:
+        yours = sentence("window.yours", language) if display.marks else ""
+        return yours, yours
+    first, (*_, last) = display.questions[0], display.questions
+    number = first.number or number
+    answer = first.shown_answer(language) if first is last else ""
     plain = answer.rpartition(" (")[0] or answer
     if number is None:
-        marked = [sentence("window.right_marked", language)] * 3
-        return [sentence("window.right", language, answer=answer), answer, plain] if answer else marked
+        long = sentence("window.right" if answer else "window.right_marked", language, answer=answer)
+        return long, plain or long
     if not answer:
-        return [
-            sentence("window.marked_number", language, n=number),
-            *[sentence("window.marked_short", language, n=number)] * 2,
-        ]
-    return [
-        sentence("window.right_number", language, n=number, answer=answer),
-        f"{number}: {answer}",
-        f"{number}: {plain}",
-    ]
+        return sentence("window.marked_number", language, n=number), sentence("window.marked_short", language, n=number)
+    return sentence("window.right_number", language, n=number, answer=answer), f"{number}: {plain}"
 
 
 def _own(
@@ -336,44 +327,26 @@ def _frames(
         draw.rounded_rectangle(box, 3 * factor, None, ACCENT, thick)
 
 
-def _cells(draw: ImageDraw.ImageDraw, asks: ResponseKind, left: int, top: int, side: int) -> None:
-    """The outlines of cells that can be marked, as the window draws them."""
-    surface = asks.surface()
-    if not surface.outlined or any(region.x1 - region.x0 < _FINE for region in surface.regions):
-        return
-    factor = side / CANVAS
-    for region in surface.regions:
-        x0, y0, x1, y1 = (round(value * factor) for value in (region.x0, region.y0, region.x1, region.y1))
-        draw.rectangle((left + x0, top + y0, left + min(x1, side - 1), top + min(y1, side - 1)), None, PALE)
-
-
 @lru_cache(maxsize=8)
 def _arrow(gap: int, letter: int, more: bool) -> Image.Image:
     """An arrow in the gap between two displays; with dots before it where something is left out."""
     fine = 4
     image = Image.new("RGB", (gap * fine, letter * fine), BACKGROUND)
-    draw = ImageDraw.Draw(image)
-    unit, middle = letter * fine, letter * fine / 2
-    start = 0.4 * unit
+    draw, unit, middle = ImageDraw.Draw(image), letter * fine, letter * fine / 2
+    start, end, thick, head = 0.4 * unit, gap * fine - 0.4 * unit, max(fine, round(0.1 * unit)), 0.3 * unit
     if more:
-        for number in range(3):
-            x, radius = start + number * 0.28 * unit, 0.07 * unit
-            draw.ellipse((x - radius, middle - radius, x + radius, middle + radius), MUTED)
-        start += 0.8 * unit
-    end, thick = gap * fine - 0.4 * unit, max(fine, round(0.1 * unit))
+        draw.text((start, middle), "…", MUTED, face("…", unit, "semibold"), anchor="ls")
+        start += unit
     draw.line((start, middle, end - thick, middle), MUTED, thick)
-    head = 0.3 * unit
     draw.polygon(((end, middle), (end - head, middle - head * 0.8), (end - head, middle + head * 0.8)), MUTED)
     return image.reduce(fine)
 
 
-def progress_bar(share: float, length: int, letter: int) -> Image.Image:
-    """Draw how much is done, as a bar."""
-    fine, high = 4, 2 * max(3, round(letter * 0.35))
-    image = Image.new("RGB", (length * fine, high * fine), BACKGROUND)
-    draw = ImageDraw.Draw(image)
-    radius, done = high * fine / 2, max(high, round(length * min(1.0, max(0.0, share)))) * fine
-    draw.rounded_rectangle((0, 0, length * fine - 1, high * fine - 1), radius, PALE)
-    if share > 0:
-        draw.rounded_rectangle((0, 0, done - 1, high * fine - 1), radius, ACCENT)
+def progress_dots(share: float, letter: int) -> Image.Image:
+    """Draw how much is done, as a row of dots."""
+    fine, size, step = 4, 2 * max(3, round(letter * 0.2)), 2 * max(6, round(letter * 0.4))
+    image = Image.new("RGB", (DOTS * step * fine, size * fine), BACKGROUND)
+    for dot in range(DOTS):
+        left, colour = dot * step * fine, ACCENT if dot < round(share * DOTS) else PALE
+        ImageDraw.Draw(image).ellipse((left, 0, left + size * fine - 1, size * fine - 1), colour)
     return image.reduce(fine)

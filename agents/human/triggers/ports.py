@@ -176,7 +176,10 @@ def open_serial(device: str, baud: int, what: str, **more: Any) -> Any:
     try:
         return serial.Serial(device, baud, exclusive=True if os.name == "posix" else None, **more)
     except (OSError, ValueError) as error:
-        raise SpanLabError(f"{what} cannot be opened ({_reason(error)}); {_advice(device)}") from None
+        raise SpanLabError(
+            f"{what} cannot be opened ({_reason(error)}); check the cable, your permissions (on Linux the group"
+            " dialout) and the name: python -m serial.tools.list_ports shows those that there are"
+        ) from None
 
 
 #: Seconds for which the first byte may take to leave.
@@ -285,21 +288,6 @@ def _reason(error: Exception) -> str:
     if number is None:
         return str(error)
     return "another program uses it" if number in (errno.EAGAIN, errno.EBUSY) else os.strerror(number)
-
-
-def _advice(device: str) -> str:
-    """Return advice that names the ports that there are."""
-    try:
-        from serial.tools.list_ports import comports
-
-        devices = sorted(str(port.device) for port in comports())
-    except Exception:  # listing ports is help, not more
-        devices = []
-    others = [name for name in devices if name != device][:8]
-    return (
-        "check the cable, the name and your permissions (on Linux the group dialout); "
-        f"{'found here: ' + ', '.join(others) if others else 'no other serial port was found here'}"
-    )
 
 
 class ParallelPort(Port):

@@ -130,10 +130,6 @@ class Laboratory:
             str(self.pictures()),
             incident,
             stage,
-            "run",
-            "study.yaml",
-            "--data",
-            "data",
             *arguments,
         ]
         return subprocess.Popen(
@@ -150,7 +146,7 @@ class Laboratory:
         return process.returncode, told, err
 
     def takes(self, incident: str, stage: str, *arguments: str) -> tuple[int, dict[str, Any], str]:
-        return self.ends(self.begins(incident, stage, *arguments))
+        return self.ends(self.begins(incident, stage, "run", "study.yaml", "--data", "data", *arguments))
 
     def says(self, *arguments: str) -> str:
         done = spanlab(*arguments, cwd=self.folder, env=self.environment)
@@ -180,14 +176,12 @@ def test_a_battery_with_a_kill_an_unplugged_keyboard_and_somebody_who_withdraws(
     assert status == 1
     *_, what, how = said.strip().splitlines()
     assert "a keyboard was unplugged or switched off (Lab XTEST keyboard)" in what
-    assert how.startswith("The finished trials are safe. Continue with: spanlab run study.yaml")
+    assert how.startswith("The finished trials are safe. Continue with: spanlab resume ")
     seen = {picture.stem for picture in lab.latest.iterdir()}
     assert question_of(order[2]).replace(" ", "-") in seen
     assert not seen & {"consent", "before-we-begin", "visual-serial-recall"}, "what is finished is not asked again"
     # and the rest is taken while somebody looks at the monitor.
-    process = lab.begins(
-        "pause", "how_it_was check", *shlex.split(how.split(": spanlab run study.yaml --data data ")[1])
-    )
+    process = lab.begins("pause", "how_it_was check", *shlex.split(how.split(": spanlab ")[1]))
     looks = list(_looks(lab, process))
     status, met, said = lab.ends(process)
     assert (status, met["status"]) == (0, 0)

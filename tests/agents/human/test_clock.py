@@ -19,7 +19,6 @@ from spanlab.agents.base import Shown
 from spanlab.agents.human.display.frames import Refreshes
 from spanlab.agents.human.pages import between_trials
 from spanlab.agents.human.trial_player import DELIVERY
-from spanlab.agents.window import PageContent
 from spanlab.paradigms import Ask, Percept, Step, Trial, Truth, compile_trial, list_paradigms, load_paradigm
 from spanlab.paradigms.responses import Choice
 from spanlab.paradigms.trial import Display
@@ -265,9 +264,7 @@ def test_the_interval_before_a_trial_is_on_record_and_lasts_as_planned_or_as_lon
     trial = compile_trial(load_paradigm("vsr"), {"list_length": 2}, 1)
     frame = 1000 / 60
     for _ in range(3):
-        between_trials.show(
-            stage, PageContent(""), "en", seconds=wanted / 1000, meanwhile=lambda: stage.window.sleep(takes)
-        )
+        between_trials.rest(stage, "en", wanted / 1000, lambda: stage.window.sleep(takes))
         first, *others = [notes for _, _, _, notes in play(stage, trial, somebody(1))]
         if takes * 1000 < wanted - 2 * frame:
             assert abs(first["interval_ms"] - wanted) < frame / 2 + 2

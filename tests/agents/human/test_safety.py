@@ -38,9 +38,7 @@ def struck(data: Path, display: str, strike: Callable[[], object]) -> tuple[Path
     file.write_text(SHORT, encoding="utf-8")
     how = (
         "--simulate",
-        "ideal",
-        "--speed",
-        "100",
+        "ideal@100",
         "--set",
         "list_length=2",
         "--trials",
