@@ -62,7 +62,7 @@ def test_a_session_goes_on_at_the_window_that_it_began_at(
             raise AwayError("away")
 
     monkeypatch.setattr(visit_module, "as_begun", lambda *_: (study, then))
-    monkeypatch.setattr(seating, "seat", lambda simulate, seed, speed, window: sat.append(window) or Guest(leaves))
+    monkeypatch.setattr(seating, "seat", lambda simulate, seed, window: sat.append(window) or Guest(leaves))
     monkeypatch.setattr("sys.argv", ["spanlab", "resume", str(visit)])
     said = complaint(*run("resume", visit))
     (window,) = sat

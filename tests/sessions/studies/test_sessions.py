@@ -5,8 +5,6 @@ is there is ever overwritten."""
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import shlex
 import time
 from collections.abc import Callable
@@ -15,7 +13,7 @@ from typing import Any
 
 import pytest
 from command_line import Run, complaint
-from effort import HANGS_S
+from processes import killed_at, spawned
 from study_files import FIELDS, STUDY, Guest, files, sit, study_in, take
 
 from spanlab.core.errors import SpanLabError
@@ -26,9 +24,6 @@ from spanlab.sessions.studies.participants import changing, people, register
 from spanlab.sessions.studies.study import Study
 from spanlab.sessions.studies.visit import VisitRequest, check_request
 from spanlab.sessions.studies.visit_files import read_head, runs, states
-
-linux = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-
 
 # -- what happens ----------------------------------------------------------------------------------
 
@@ -199,30 +194,15 @@ def undisturbed(study: Study, data: Path) -> tuple[list[str], dict[Any, int]]:
     return guest.happened, read_responses(data).groupby("session").size().to_dict()
 
 
-def _killed_at(study: Study, data: Path, existing: str, n: int) -> None:
-    left = [n]
-
-    def leaves(what: str) -> None:
-        left[0] -= 1
-        if left[0] == 0:
-            os._exit(9)
-
-    take(study, data, existing=existing, guest=Guest(leaves))
-    os._exit(0)
-
-
 @pytest.mark.slow
-@linux
 def test_a_battery_killed_at_every_third_moment_ends_as_if_nothing_had_happened(study: Study, tmp_path: Path) -> None:
     happened, rows = undisturbed(study, tmp_path / "whole")
-    data, fork, kills = tmp_path / "killed", multiprocessing.get_context("fork"), 0
+    data, kills = tmp_path / "killed", 0
     for _ in range(len(happened)):
-        process = fork.Process(target=_killed_at, args=(study, data, "resume", 3))
-        process.start()
-        process.join(HANGS_S)
-        if process.exitcode == 0:
+        status = spawned(killed_at, study.file, data, "resume", 3)
+        if status == 0:
             break
-        assert process.exitcode == 9
+        assert status == 9
         kills += 1
     assert kills >= 3
     assert read_responses(data).groupby("session").size().to_dict() == rows
@@ -458,7 +438,7 @@ def test_the_palette_comes_from_the_study_unless_options_say_otherwise(
 
     sat: list[dict[str, Any]] = []
 
-    def person(simulate: object, seed: object, speed: object, window: dict[str, Any]) -> Guest:
+    def person(simulate: object, seed: object, window: dict[str, Any]) -> Guest:
         sat.append(window)
         return Guest(leave_at(2)) if len(sat) == 1 else Guest()
 

@@ -1,0 +1,37 @@
+"""What processes of their own do with studies. They are spawned, as on every system: a fork would
+inherit locks and threads, and there is none on Windows."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from effort import HANGS_S
+from study_files import Guest, take
+
+from spanlab.sessions.studies.study import load_study
+
+_SPAWN = multiprocessing.get_context("spawn")
+
+
+def spawned(work: Callable[..., None], *arguments: Any) -> int | None:
+    """Do something in a process; its exit status."""
+    process = _SPAWN.Process(target=work, args=arguments)
+    process.start()
+    process.join(HANGS_S)
+    return process.exitcode
+
+
+def killed_at(study: Path, data: Path, existing: str, n: int) -> None:
+    """Take a session until the ``n``-th thing happens, and end there without a word."""
+    left = [n]
+
+    def leaves(what: str) -> None:
+        left[0] -= 1
+        if left[0] == 0:
+            os._exit(9)
+
+    take(load_study(study), data, existing=existing, guest=Guest(leaves))
