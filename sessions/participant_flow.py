@@ -65,7 +65,9 @@ class ParticipantFlow:
         return sentence(f"session.{key}", self._language, **values)
 
     def _page(self, title: str, body: str, **more: Any) -> None:
-        self._agent.page(PageContent(body, title, **more))
+        known = not (self._questions or "adaptive" in self._session.info)  # how many trials there will be
+        progress = self._done / len(self._session.plan) if known else None
+        self._agent.page(PageContent(body, title, progress=progress, **more))
 
     def welcome(self, planned: PlannedTrial) -> None:
         """Instructions with a pictured example, and how to answer: before the first trial, and
@@ -238,7 +240,8 @@ class ParticipantFlow:
         words, pictures = feedback_on(
             self._compiled(planned).steps, judged, self._language, self._session.answer_keys, reasons
         )
-        self._page(self._text("practice"), words, example=pictures)
+        text, after = ("", words) if pictures else (words, "")
+        self._page(self._text("practice"), text, example=tuple(pictures), after=after)
 
     def _compiled(self, planned: PlannedTrial) -> Trial:
         return planned.compile(self._session.paradigm, self._session.info["generator"])
@@ -306,8 +309,7 @@ class ParticipantFlow:
         if breaks is not None and breaks.accuracy and self._items:
             body.append(self._text("accuracy", percent=round(100 * self._right / self._items)))
         began = time.monotonic()
-        more: dict[str, Any] = {} if adaptive else {"progress": done / total}
-        self._page(self._text("break"), "\n\n".join(body), least=0 if breaks is None else breaks.seconds, **more)
+        self._page(self._text("break"), "\n\n".join(body), least=0 if breaks is None else breaks.seconds)
         self._note({"event": "break", "trials_done": done, "for_ms": round((time.monotonic() - began) * 1000)})
         self._begin_stretch()
 

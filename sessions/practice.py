@@ -379,23 +379,11 @@ def _own(score: Mapping[str, Any]) -> OwnMark:
 def _distances(judged: Sequence[Scores], language: str) -> str:
     """Say how far each answer on a dial was from the right one: nothing is called right that may be
     off by as much as the paradigm tolerates."""
-    if len(judged) == 1:
-        return _distance(judged[0], language)
-    return " · ".join(_distance(scores, language, number) for number, scores in enumerate(judged, start=1))
-
-
-def _distance(scores: Scores, language: str, number: int | None = None) -> str:
-    error, of_several = scores[0]["error"], "" if number is None else "_number"
-    if error is None:
-        return (
-            sentence("session.answer_wrong", language, n=number)
-            if number is not None
-            else result_of([scores], language)
-        )
-    n = "" if number is None else number
-    if error == 0:
-        return sentence(f"session.own_exact{of_several}", language, n=n)
-    return sentence(f"session.own_off{of_several}", language, off=f"{abs(error):g}°", n=n)
+    errors = [scores[0]["error"] for scores in judged]
+    if errors == [None]:
+        return sentence("session.unanswered", language)
+    off = ", ".join("–" if error is None else f"{abs(error):g}°" for error in errors)
+    return sentence("session.off", language, off=off)
 
 
 def _board(step: Step) -> Stimulus:

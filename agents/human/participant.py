@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -312,12 +312,12 @@ class Participant(WindowAgent):
             **({"scanner": options.scanner} if options.scanner else {}),
             "acknowledge_ms": ACKNOWLEDGE * 1000,
             "go_on_not_before_ms": GO_ON_AFTER * 1000,
-            **({} if options.refractory == USUAL else {"refractory": options.refractory.record()}),
+            **({} if options.refractory == USUAL else {"refractory": asdict(options.refractory)}),
             "palette": options.palette,
             **({"focus": options.focus} if options.focus != "needed" else {}),
             **({"font": options.font} if options.font else {}),
             **({} if options.display is None else {"display": options.display.cited()}),
-            **({} if self._patch is None else {"patch": self._patch.settings()}),
+            **({} if self._patch is None else {"patch": asdict(self._patch)}),
         }
 
     @override

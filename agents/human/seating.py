@@ -83,7 +83,7 @@ def window_again(settings: Mapping[str, Any], screen: int | None = None) -> dict
 
     window: dict[str, Any] = {
         "fullscreen": settings["fullscreen"],
-        "patch": settings.get("patch", {}).get("text", ""),
+        "patch": "{corner}:{cm:g}".format(**settings["patch"]) if "patch" in settings else "",
     } | {name: settings[name] for name in ("palette", "buttons", "scanner", "font", "focus") if name in settings}
     if "refractory" in settings:
         window["refractory"] = Refractory(**settings["refractory"])

@@ -37,7 +37,6 @@ from .simulation import (
     drawn_seconds,
     moves,
     observer_settings,
-    reaction_times,
 )
 from .stage import Stage
 from .trial_player import Player
@@ -166,7 +165,6 @@ class SimulatedParticipant(Participant):
             **super().settings(),
             **observer_settings(self.observer, self._seed, self._speed),
             "answers": self._answers,
-            "reaction_times": reaction_times(),
         }
 
     # -- keys and clicks ---------------------------------------------------------------------------

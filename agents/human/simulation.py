@@ -60,26 +60,22 @@ def drawn_seconds(random: np.random.RandomState, distribution: tuple[float, floa
 
 
 def observer_settings(observer: Observer, seed: int, speed: float) -> dict[str, Any]:
-    """Return observer, seed and speed, for the record."""
+    """Return observer, seed and speed, and how reaction times are drawn, for the record."""
     return {
         "observer": observer.name,
         **{f"observer_{name}": value for name, value in observer.settings().items()},
         "seed": seed,
         "speed": speed,
-    }
-
-
-def reaction_times() -> dict[str, Any]:
-    """Return how reaction times are drawn, for the settings of an agent."""
-    return {
-        "distribution": (
-            "ex-Gaussian (mean and standard deviation of the Gaussian part, mean of the exponential part), divided by"
-            " speed"
-        ),
-        "answer_ms": list(ANSWER_MS),
-        "next_mark_ms": list(NEXT_MARK_MS),
-        "go_on_ms": list(GO_ON_MS),
-        "fastest_ms": FASTEST_MS,
+        "reaction_times": {
+            "distribution": (
+                "ex-Gaussian (mean and standard deviation of the Gaussian part, mean of the exponential part), divided"
+                " by speed"
+            ),
+            "answer_ms": list(ANSWER_MS),
+            "next_mark_ms": list(NEXT_MARK_MS),
+            "go_on_ms": list(GO_ON_MS),
+            "fastest_ms": FASTEST_MS,
+        },
     }
 
 

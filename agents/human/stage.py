@@ -6,7 +6,7 @@ from __future__ import annotations
 import gc
 import math
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, Protocol
 
 from ...core.errors import SpanLabError
@@ -373,7 +373,7 @@ class Stage:
             "key_names": keyboard.key_names,
             "tones": self.renderer.tones,
             **({"sound": sound} if (sound := self.speaker.facts()) else {}),
-            "refractory": self.refractory.record(),
+            "refractory": asdict(self.refractory),
             "focus": "watched",
             **({} if self.patch is None else {"patch": self.patch.facts()}),
         }

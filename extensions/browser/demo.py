@@ -19,7 +19,6 @@ from spanlab.agents.human import (
     Decisions,
     drawn_seconds,
     observer_settings,
-    reaction_times,
 )
 from spanlab.agents.human.input import USUAL, Refractory
 from spanlab.core import AgentKind, SpanLabError, kind_named
@@ -81,7 +80,7 @@ class SimulatedAtPage(BrowserParticipant):
         return {
             **super().settings(),
             **observer_settings(self.observer, self._seed, self._speed),
-            "reaction_times": {**reaction_times(), "from": "the moment at which the question is noticed on the page"},
+            "answers_from": "the moment at which the question is noticed on the page",
         }
 
     @override

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from ...core.errors import SpanLabError
@@ -19,12 +18,6 @@ from ..stimulus import Stimulus
 from .palette import PALETTES, PaletteName, recoloured
 from .pixels import picture
 from .speaker import BACKEND, Speaker
-
-
-@dataclass(slots=True)
-class _Prepared:
-    image: Any
-    bytes: int
 
 
 class WindowRenderer:
@@ -60,7 +53,7 @@ class WindowRenderer:
         self.speaker = speaker
         self._say = say
         self._room = room
-        self._kept: OrderedDict[Stimulus, _Prepared] = OrderedDict()
+        self._kept: OrderedDict[Stimulus, Any] = OrderedDict()
         #: how tones are given: ``sound`` with the library that plays them, ``ring`` where no sound
         #: works, None as long as no tone was asked for
         self.tones: str | None = None
@@ -87,7 +80,7 @@ class WindowRenderer:
         now, which may cost a frame."""
         if stimulus not in self._kept:
             self._kept[stimulus] = self._upload(stimulus)
-        self._kept[stimulus].image.draw()
+        self._kept[stimulus].draw()
 
     @property
     def rings(self) -> bool:
@@ -104,7 +97,7 @@ class WindowRenderer:
         for stimulus in [stimulus for stimulus in self._kept if isinstance(stimulus, Tone)]:
             del self._kept[stimulus]
 
-    def _upload(self, stimulus: Stimulus) -> _Prepared:
+    def _upload(self, stimulus: Stimulus) -> Any:
         from psychopy import visual
 
         self._load(stimulus)
@@ -121,14 +114,12 @@ class WindowRenderer:
         image.draw()
         self.win.clearBuffer()
         self.uploads += 1
-        return _Prepared(image, self.size_px**2 * 4)
+        return image
 
     def _make_room(self, in_use: int) -> None:
-        total = sum(prepared.bytes for prepared in self._kept.values())
-        while total > self._room and len(self._kept) > in_use:
+        while len(self._kept) > max(in_use, self._room // (self.size_px**2 * 4)):
             _, oldest = self._kept.popitem(last=False)
-            oldest.image.clearTextures()
-            total -= oldest.bytes
+            oldest.clearTextures()
 
     def _load(self, stimulus: Stimulus) -> None:
         """Make ready what is heard of a stimulus.

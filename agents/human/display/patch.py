@@ -3,7 +3,7 @@ otherwise. No part of the canvas."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from PIL import Image
@@ -31,15 +31,6 @@ class Patch:
 
     corner: str
     cm: float = USUAL_CM
-
-    @property
-    def text(self) -> str:
-        """As :func:`read_patch` reads it."""
-        return f"{self.corner}:{self.cm:g}"
-
-    def settings(self) -> dict[str, Any]:
-        """For the record."""
-        return {"text": self.text, "corner": self.corner, "cm": self.cm}
 
 
 def read_patch(text: str) -> Patch:
@@ -109,4 +100,4 @@ class PatchView:
 
     def facts(self) -> dict[str, Any]:
         """Return what was found, fit for JSON."""
-        return {**self.patch.settings(), "px": self.px, "white": "on the first frame of a display"}
+        return {**asdict(self.patch), "px": self.px, "white": "on the first frame of a display"}

@@ -151,14 +151,14 @@ class SurfaceView:
                 enter = "enter" if surface.ordered is not None else "mark"
                 for marked in range((surface.take or len(surface.regions)) + 1):
                     if surface.take is None and surface.ordered is None:
-                        self._counter(marked)
+                        self._said("marked_any", marked, weight="semibold")
                     elif surface.take is not None and marked:
                         self._button("disabled", marked, enter)
                 if surface.ordered is not None:
                     self._prepare_order(surface)
             else:
                 for number in range(2, 13):
-                    self._which(number)
+                    self._said("which", number, weight="semibold")
                 if surface.dial is not None:
                     self._dial_mark(surface.dial, answered=False)
                     self._dial_mark(surface.dial, answered=True)
@@ -193,11 +193,12 @@ class SurfaceView:
         text = kind.legend("participant", self.language)
         return self._text(("legend", text), text, colour=MUTED)
 
-    def _hint(self) -> Any:
-        return self._text("hint", sentence("window.go_on", self.language), colour=MUTED)
+    def _said(self, name: str, n: int = 0, **style: Any) -> Any:
+        """A sentence of the window, with a number."""
+        return self._text((name, n), sentence(f"window.{name}", self.language, n=n), **style)
 
-    def _which(self, number: int) -> Any:
-        return self._text(("which", number), sentence("window.which", self.language, n=number), weight="semibold")
+    def _hint(self) -> Any:
+        return self._said("go_on", colour=MUTED)
 
     def _prompt(self, prompt: Prompt) -> Any:
         text = prompt.text_in(self.language)
@@ -208,11 +209,6 @@ class SurfaceView:
         return self._pictures.put(
             ("given", text),
             lambda: pill(text, self.letter_px, BACKGROUND, ACCENT_STRONG, ACCENT),
-        )
-
-    def _counter(self, marked: int) -> Any:
-        return self._text(
-            ("counter", marked), sentence("window.marked_any", self.language, n=marked), weight="semibold"
         )
 
     def _beside(self, button: Button, under: bool = False) -> Any:
@@ -320,7 +316,7 @@ class SurfaceView:
             self._pictures.draw(prompt, 0, round(chip + height / 2))
             chip += height
         elif number > 1 and not surface.several:
-            top = self._line(self._which(number), top)
+            top = self._line(self._said("which", number, weight="semibold"), top)
         if surface.outlined:
             self._pictures.draw(self._grid(surface), 0, 0)
         if surface.scale is not None:
@@ -342,7 +338,7 @@ class SurfaceView:
             if (
                 surface.take is None and surface.ordered is None
             ):  # what is given in order is numbered where it is, or stands in its line
-                top = self._line(self._counter(len(sheet.marks)), top)
+                top = self._line(self._said("marked_any", len(sheet.marks), weight="semibold"), top)
         elif surface.dial is not None:
             self._draw_dial(sheet, surface.dial, pointer, now)
         elif sheet.buttons:

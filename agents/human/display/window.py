@@ -434,17 +434,15 @@ def _end_with_parent() -> None:
 
 @contextmanager
 def virtual_screen(width: int = 1280, height: int = 1024) -> Iterator[str]:
-    """Start Xvfb on a free display and point ``DISPLAY`` at it.
+    """Have ``DISPLAY`` point at a virtual screen, which is started when this process has none yet.
 
-    The screen stops with the ``with`` block. Where PsychoPy was used meanwhile it stops when the
-    process ends (in any way, also by ``kill -9``): PsychoPy and its keyboard stay connected to the
-    first display that they meet, and no X client outlives its display. For the same reason a
-    process that uses PsychoPy has one virtual screen in its life; a second call gives the same one
-    again.
+    It stops when the process ends (in any way, also by ``kill -9``), and not with the ``with``
+    block: PsychoPy and its keyboard stay connected to the first display that they meet, and no X
+    client outlives its display. So a process has one virtual screen in its life.
 
     Parameters
     ----------
-    width, height : in pixels
+    width, height : in pixels, of a screen that is started
 
     Yields
     ------
@@ -455,33 +453,24 @@ def virtual_screen(width: int = 1280, height: int = 1024) -> Iterator[str]:
     SpanLabError
         when Xvfb is not installed or does not start.
     """
-    global _kept
-    if _kept is None:
-        process, display = _start(width, height)
-    else:
-        process, display = None, _kept
+    global _started
+    _started = _started or _start(width, height)
     before = os.environ.get("DISPLAY")
-    os.environ["DISPLAY"] = display
+    os.environ["DISPLAY"] = _started
     try:
-        yield display
+        yield _started
     finally:
         if before is None:
             os.environ.pop("DISPLAY", None)
         else:
             os.environ["DISPLAY"] = before
-        if process is not None:
-            if "psychopy.visual" in sys.modules:
-                _kept = display
-                process.returncode = 0  # left running on purpose: it ends with this process
-            else:
-                _stop(process)
 
 
-#: the display that PsychoPy is connected to in this process
-_kept: str | None = None
+#: the virtual screen of this process
+_started = ""
 
 
-def _start(width: int, height: int) -> tuple[subprocess.Popen[bytes], str]:
+def _start(width: int, height: int) -> str:
     server = shutil.which("Xvfb")
     if server is None:
         where = (
@@ -506,12 +495,5 @@ def _start(width: int, height: int) -> tuple[subprocess.Popen[bytes], str]:
     if not number:
         process.wait(10)
         raise SpanLabError(f"Xvfb did not start (it ended with status {process.returncode}); try it by hand: Xvfb :99")
-    return process, f":{number}"
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
-    try:
-        process.wait(10)
-    except subprocess.TimeoutExpired:
-        process.kill()
+    process.returncode = 0  # left running on purpose: it ends with this process
+    return f":{number}"

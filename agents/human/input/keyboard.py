@@ -101,7 +101,7 @@ class Keyboard:
     @property
     def key_names(self) -> str:
         """The way in which keys are named, for the record."""
-        if self.backend == "event" or self.keymap.known:
+        if self.backend == "event" or self.keymap.signs:
             return f"by sign ({self.keymap.layout})" if self.keymap.layout else "by sign"
         return "by place on a US keyboard" if sys.platform != "win32" else "as Windows tells Psychtoolbox"
 

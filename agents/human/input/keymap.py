@@ -64,7 +64,8 @@ class Keymap:
     """
 
     def __init__(self) -> None:
-        self._names: dict[int, str] = {}
+        #: the signs on keys by their codes; empty where keys are named by their places on a US keyboard
+        self.signs: dict[int, str] = {}
         #: as X tells it, such as ``de`` or ``us``; empty where nothing is known
         self.layout = ""
         if sys.platform.startswith("linux") and os.environ.get("DISPLAY"):
@@ -87,19 +88,14 @@ class Keymap:
         for keycode, keysyms in enumerate(mapping, start=first):
             name = named(keysyms[0], keysyms[1])
             if name:
-                self._names[keycode + _ABOVE_X] = name
+                self.signs[keycode + _ABOVE_X] = name
         rules = server.screen().root.get_full_property(server.intern_atom("_XKB_RULES_NAMES"), 0)
         parts = [] if rules is None else bytes(rules.value).decode("latin-1").split("\0")
         self.layout = parts[2] if len(parts) > 2 else ""
 
-    @property
-    def known(self) -> bool:
-        """True if keys are named by their signs, and not by their places on a US keyboard."""
-        return bool(self._names)
-
     def name(self, code: int, place: str) -> str:
         """The name of a key from Psychtoolbox's code; ``place`` is what Psychtoolbox calls it."""
-        return self._names.get(code, place)
+        return self.signs.get(code, place)
 
     def delivers(self, name: str) -> bool:
         """Return whether a press of the key of this name can come, without the shift key, as far as
@@ -108,13 +104,13 @@ class Keymap:
         On a keyboard with Latin letters every sign has to be on a key of its own. On others, keys
         whose signs have no name here count by their places.
         """
-        if not self.known:
+        if not self.signs:
             return name not in _NEVER_NAMED.get(sys.platform, ())
-        signs = set(self._names.values())
+        signs = set(self.signs.values())
         if name in signs or name not in _SIGNS.values():
             return True
         latin = sum(sign in signs for sign in ascii_lowercase) >= _LATIN
-        return not latin and name in _PLACES and _PLACES[name] not in self._names
+        return not latin and name in _PLACES and _PLACES[name] not in self.signs
 
 
 def named(plain: int, shifted: int) -> str:

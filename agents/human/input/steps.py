@@ -58,10 +58,6 @@ class Refractory:
         """The times of somebody who is so many times as fast; never longer ones."""
         return Refractory(self.same_ms / max(1.0, by), self.other_ms / max(1.0, by))
 
-    def record(self) -> dict[str, float]:
-        """For the record."""
-        return {"same_ms": self.same_ms, "other_ms": self.other_ms}
-
     def holds_off(self, press: Press, before: Press | None, onset: float) -> bool:
         """Return whether a press comes too soon to count in a self-paced step.
 

@@ -29,7 +29,7 @@ from .pictured import Strip, fine, heading, progress_dots
 COLUMN = 34
 #: Width of a display, in letters' heights, from which on an example shares a sheet with the text;
 #: and where answers are shown at small places.
-_WELL_SEEN, _WELL_SEEN_FINE = 5.5, 9.0
+_WELL_SEEN, _WELL_SEEN_FINE = 5.5, 14.0
 #: And at least.
 _SEEN = 3.0
 #: Seconds for which a page stays at least, so that the press that ended the step before does not
@@ -172,11 +172,17 @@ def lay_out(
         feet[-1:], boxes = _buttons(page.options, window[0] - 2 * letter, letter)
     foot = max((image.height for image in feet), default=0)
     top, bottom = window[1] // 2 - 2 * letter, -window[1] // 2 + foot + (2 * letter if feet else letter)
-    items = _items(page, language, (window[0] - 3 * letter, top - bottom), column, letter, look)
-    contents = paginate(items, column, top - bottom)
+    head: list[Item] = []
+    if page.title:
+        head.append(TextBlock(page.title, round(letter * 1.7), weight="semibold", after=round(letter * 0.4)))
+    if page.progress is not None:
+        head.append(PagePicture(progress_dots(page.progress, letter), round(letter * 0.8)))
+    room = top - bottom - sum(_height(item, column) for item in head)
+    items = _items(page, language, (window[0] - 3 * letter, room), column, letter, look)
+    contents = paginate(items, column, room)
     sheets = []
     for number, sheet in enumerate(contents):
-        body = _composed(sheet, column)
+        body = _composed([*head, *sheet], column)
         last = number == len(contents) - 1
         place = -1 if last else min(number, 1)
         footer = feet[place] if feet else None
@@ -227,31 +233,18 @@ def _items(
     look: Callable[[Scene], Scene],
 ) -> list[Item]:
     items: list[Item] = [*blocks(page.text, letter)]
-    if page.title:
-        items.insert(0, TextBlock(page.title, round(letter * 1.7), weight="semibold", after=letter))
-    if page.progress is not None:
-        items.append(PagePicture(progress_dots(page.progress, letter), letter))
     after = blocks(page.after, letter)
     worked = after[: next((number for number, block in enumerate(after) if block.weight == "semibold"), len(after))]
-    above = TextBlock(
-        heading(page.example, language), round(letter * 1.15), weight="semibold", after=round(letter * 0.4)
-    )
-
-    def height(some: Sequence[Item]) -> int:
-        return sum(_height(item, column) for item in some) + letter
-
-    # All on one sheet if displays are still large enough then; else the example and what is below
-    # it have a sheet of their own, or it alone.
-    drawn, alone = None, False
+    words, size = heading(page.example, language), round(letter * 1.15)
+    above = TextBlock(words, size, weight="semibold", after=round(letter * 0.4), anew=bool(items))
     well_seen = _WELL_SEEN_FINE if fine(page.example) else _WELL_SEEN
-    together: tuple[Sequence[Item], ...] = ([*items, above, *after], [above, *after], [above, *worked], [above])
-    tries = [*((beside, well_seen) for beside in together), *((beside, _SEEN) for beside in together[2:])]
-    for number, (beside, smallest) in enumerate(tries):
-        if page.example and drawn is None:
-            strip, alone = Strip.within(page.example, (room[0], room[1] - height(beside)), letter, smallest), number > 0
-            drawn = None if strip is None else strip.draw(page.example, language, look)
-    if drawn is not None:
-        items += [replace(above, anew=alone and bool(items)), PagePicture(drawn, round(letter * 0.6))]
+    # The picture is below the title, and what is below it on the same sheet where it is then large
+    # enough.
+    for below, smallest in ((after, well_seen), (worked, well_seen), ([], well_seen), (worked, _SEEN), ([], _SEEN)):
+        high = room[1] - sum(_height(item, column) for item in (above, *below)) - letter
+        strip = Strip.within(page.example, (room[0], high), letter, smallest)
+        if page.example and strip is not None:
+            return [*items, above, PagePicture(strip.draw(page.example, language, look), round(letter * 0.6)), *after]
     return [*items, *after]
 
 

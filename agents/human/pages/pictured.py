@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from PIL import Image, ImageDraw
+from PIL import Image, ImageChops, ImageDraw
 
 from ....core.locale import sentence
 from ....paradigms import Answer, ResponseKind
@@ -21,10 +21,12 @@ from ..display.lettering import fitting, pixels_of
 from ..display.pad import draw_keys, grid_picture
 
 #: Space between two displays, and width of a large display, in letters' heights; and of one on
-#: which answers are shown at small places.
-_GAP, _LARGEST, _LARGEST_FINE = 2.4, 9.0, 13.0
+#: which answers are shown at small places, or somebody's own marks.
+_GAP, _LARGEST, _LARGEST_FINE = 2.4, 9.0, 18.0
 #: Places of answers are small up to so many canvas units: a mark then hides most of what is there.
 _SMALL = 33
+#: Canvas units around what is drawn, where only a part of the canvas is pictured.
+_SPACE = 3
 #: Canvas units between a frame and what it is around.
 _AROUND = 4.5
 #: In so many dots it is said how much is done.
@@ -41,9 +43,10 @@ class Strip:
     ----------
     many : how many displays there are
     columns : how many of them beside one another
-    side : width and height of each, in pixels
+    side : width and height of the whole canvas of each, in pixels
     letter : height of letters, in pixels
     left_out : whether a display is left out between two of them, which is said below all
+    part : of the canvas that is pictured: left, upper, right and lower end, as shares
     """
 
     many: int
@@ -51,6 +54,7 @@ class Strip:
     side: int
     letter: int
     left_out: bool = False
+    part: tuple[float, float, float, float] = (0.0, 0.0, 1.0, 1.0)
 
     @classmethod
     def within(
@@ -65,15 +69,15 @@ class Strip:
         letter : height of letters
         smallest : width that a display needs at least, in letters' heights
         """
-        largest = _LARGEST_FINE if fine(displays) else _LARGEST
-        if any(display.marks for display in displays):  # they are small
-            largest = 2 * _LARGEST
-        largest = round(largest * letter)
+        small = fine(displays) or any(display.marks for display in displays)
+        part = _part(displays) if fine(displays) else (0.0, 0.0, 1.0, 1.0)
+        wide, high = part[2] - part[0], part[3] - part[1]
+        largest = (_LARGEST_FINE if small else _LARGEST) * letter / max(wide, high)
 
         def fitting(columns: int) -> Strip:
-            strip = cls(len(displays), columns, 0, letter, any(display.more for display in displays[:-1]))
-            across, down = (room[0] - strip.width) // columns, (room[1] - strip.height) // strip.rows
-            return replace(strip, side=min(across, down, largest))
+            strip = cls(len(displays), columns, 0, letter, any(display.more for display in displays[:-1]), part)
+            across, down = (room[0] - strip.width) / columns / wide, (room[1] - strip.height) / strip.rows / high
+            return replace(strip, side=int(min(across, down, largest)))
 
         strip = max(
             (fitting(columns) for columns in range(1, len(displays) + 1)),
@@ -84,6 +88,18 @@ class Strip:
             return None
         columns = -(-strip.many // strip.rows)  # rows of about the same length
         return replace(strip, columns=columns, side=strip.side // 2 * 2)
+
+    @property
+    def box(self) -> tuple[int, int, int, int]:
+        """The part of the canvas that is pictured, in pixels."""
+        x0, y0, x1, y1 = (round(end * self.side) for end in self.part)
+        return x0, y0, x1, y1
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height of each display, in pixels."""
+        x0, y0, x1, y1 = self.box
+        return x1 - x0, y1 - y0
 
     @property
     def rows(self) -> int:
@@ -103,12 +119,12 @@ class Strip:
     @property
     def width(self) -> int:
         """Of the picture, in pixels."""
-        return self.columns * (self.side + self.gap) - self.gap + 2
+        return self.columns * (self.size[0] + self.gap) - self.gap + 2
 
     @property
     def height(self) -> int:
         """Of the picture, in pixels."""
-        return self.rows * (self.side + self.caption + self.letter // 2) + 2 + self.left_out * self.caption
+        return self.rows * (self.size[1] + self.caption + self.letter // 2) + 2 + self.left_out * self.caption
 
     def draw(
         self,
@@ -122,28 +138,29 @@ class Strip:
         ----------
         look : what the window makes of a scene before it is drawn
         """
-        side, caption = self.side, self.caption
+        (wide, high), caption = self.size, self.caption
         image = Image.new("RGB", (self.width, self.height), BACKGROUND)
         draw = ImageDraw.Draw(image)
         edge = max(1, round(self.letter / 14))
-        captions = _captions(displays, language, self.letter * 0.85, side)
+        captions = _captions(displays, language, self.letter * 0.85, wide)
         for number, (display, (words, size)) in enumerate(zip(displays, captions, strict=True)):
             left, top = self._corner(number)
-            image.paste(picture(look(display.stimulus.scene()), side), (left, top))
+            board = picture(look(display.stimulus.scene()), self.side)
             if display.asks is not None:
-                _question(image, draw, display, display.asks, left, top, side)
+                _question(board, display, display.asks, self.side)
                 draw.text(
-                    (left + side / 2, top + side + caption / 2),
+                    (left + wide / 2, top + high + caption / 2),
                     words,
                     ACCENT,
                     face(words, size, "semibold"),
                     anchor="mm",
                 )
-            colour, wide = (MUTED, edge) if display.asks is None else (ACCENT, 2 * edge)
-            draw.rectangle((left, top, left + side - 1, top + side - 1), None, colour, wide)
+            image.paste(board.crop(self.box), (left, top))
+            colour, thick = (MUTED, edge) if display.asks is None else (ACCENT, 2 * edge)
+            draw.rectangle((left, top, left + wide - 1, top + high - 1), None, colour, thick)
             if self._leads_on(number) and display.phase:
                 arrow = _arrow(self.gap, self.letter, display.more)
-                image.paste(arrow, (left + side, top + side // 2 - arrow.height // 2))
+                image.paste(arrow, (left + wide, top + (high - arrow.height) // 2))
         if any(display.more and self._leads_on(number) for number, display in enumerate(displays)):
             words, room = sentence("window.left_out", language), self.width
             size = fitting(words, round(self.letter * 0.85), room)
@@ -158,35 +175,39 @@ class Strip:
     def _corner(self, number: int) -> tuple[int, int]:
         """The left upper corner of a display."""
         row, column = divmod(number, self.columns)
-        return column * (self.side + self.gap) + 1, row * (self.side + self.caption + self.letter // 2) + 1
+        wide, high = self.size
+        return column * (wide + self.gap) + 1, row * (high + self.caption + self.letter // 2) + 1
 
 
-def _question(
-    image: Image.Image,
-    draw: ImageDraw.ImageDraw,
-    display: ExampleDisplay,
-    asks: ResponseKind,
-    left: int,
-    top: int,
-    side: int,
-) -> None:
+def _question(image: Image.Image, display: ExampleDisplay, asks: ResponseKind, side: int) -> None:
     """Draw the way in which a question is answered, and its right answers."""
-    surface = asks.surface()
+    draw, surface = ImageDraw.Draw(image), asks.surface()
     if surface.outlined and all(region.x1 - region.x0 >= _FINE for region in surface.regions):
         grid = grid_picture(surface.regions, side, PALE)
-        image.paste(grid, (left, top), grid)
-    draw_keys(draw, surface, left, top, side)
-    _own(draw, display.marks, asks, left, top, side)
+        image.paste(grid, (0, 0), grid)
+    draw_keys(draw, surface, 0, 0, side)
+    _own(draw, display.marks, asks, side)
     if (dial := surface.dial) is not None:
         for question in display.questions:
             assert isinstance(question.answer, int)
-            paste_mark(image, dial, question.answer, left, top, side)
+            paste_mark(image, dial, question.answer, 0, 0, side)
         for mark in display.marks:
             assert isinstance(mark.value, int)
-            paste_mark(image, dial, mark.value, left, top, side, ACCENT)
+            paste_mark(image, dial, mark.value, 0, 0, side, ACCENT)
     for question in display.questions:
-        mark_answer(draw, question.answer, asks, left, top, side)
-        _frames(draw, question.why.frames, left, top, side)
+        mark_answer(draw, question.answer, asks, side)
+        _frames(draw, question.why.frames, side)
+
+
+def _part(displays: Sequence[ExampleDisplay]) -> tuple[float, float, float, float]:
+    """The part of the canvas on which something is drawn in some of the displays, with some space
+    around it: left, upper, right and lower end, as shares."""
+    empty = Image.new("RGB", (CANVAS, CANVAS), BACKGROUND)
+    drawn = [ImageChops.difference(picture(display.stimulus.scene(), CANVAS), empty).getbbox() for display in displays]
+    ends = [box for box in drawn if box is not None] or [(0, 0, CANVAS, CANVAS)]
+    x0, y0 = (max(0, min(box[end] for box in ends) - _SPACE) for end in (0, 1))
+    x1, y1 = (min(CANVAS, max(box[end] for box in ends) + _SPACE) for end in (2, 3))
+    return x0 / CANVAS, y0 / CANVAS, x1 / CANVAS, y1 / CANVAS
 
 
 def heading(displays: Sequence[ExampleDisplay], language: str) -> str:
@@ -245,9 +266,7 @@ def _forms(display: ExampleDisplay, number: int | None, language: str) -> tuple[
     return sentence("window.right_number", language, n=number, answer=answer), f"{number}: {plain}"
 
 
-def _own(
-    draw: ImageDraw.ImageDraw, marks: Sequence[OwnMark], asks: ResponseKind, left: int, top: int, side: int
-) -> None:
+def _own(draw: ImageDraw.ImageDraw, marks: Sequence[OwnMark], asks: ResponseKind, side: int) -> None:
     """Somebody's own marks: filled and ticked where they were right, crossed where not, with two
     arrows where they belong elsewhere in the order; and empty frames around what was missed."""
     where = {region.value: region for region in asks.surface().regions}
@@ -256,10 +275,10 @@ def _own(
         if (region := where.get(mark.value)) is None:
             continue
         x0, y0, x1, y1 = (round(part * factor) for part in (region.x0, region.y0, region.x1, region.y1))
-        x, y, unit = left + (x0 + x1) / 2, top + (y0 + y1) / 2, min(x1 - x0, y1 - y0) / 10
+        x, y, unit = (x0 + x1) / 2, (y0 + y1) / 2, min(x1 - x0, y1 - y0) / 10
         right = mark.verdict == "right"
         fill = {"right": ACCENT, "missed": None}.get(mark.verdict, (255, 255, 255))
-        draw.rectangle((left + x0 + 1, top + y0 + 1, left + x1 - 1, top + y1 - 1), fill, ACCENT, thick)
+        draw.rectangle((x0 + 1, y0 + 1, x1 - 1, y1 - 1), fill, ACCENT, thick)
         ink = (255, 255, 255) if right else TEXT
         if mark.number is not None:
             size = max(7, round(unit * 5))
@@ -284,7 +303,7 @@ _SIGNS: Mapping[str, tuple[tuple[tuple[float, float], ...], ...]] = {
 }
 
 
-def mark_answer(draw: ImageDraw.ImageDraw, answer: Answer, asks: ResponseKind, left: int, top: int, side: int) -> None:
+def mark_answer(draw: ImageDraw.ImageDraw, answer: Answer, asks: ResponseKind, side: int) -> None:
     """A right answer, where it is a place: a frame that hides nothing of what is there; several
     places in order are filled with their numbers."""
     surface = asks.surface()
@@ -297,7 +316,7 @@ def mark_answer(draw: ImageDraw.ImageDraw, answer: Answer, asks: ResponseKind, l
         if region is None:
             continue
         x0, y0, x1, y1 = (round(part * factor) for part in (region.x0, region.y0, region.x1, region.y1))
-        box = (left + max(2, x0), top + max(2, y0), left + min(side - 3, x1 - 1), top + min(side - 3, y1 - 1))
+        box = (max(2, x0), max(2, y0), min(side - 3, x1 - 1), min(side - 3, y1 - 1))
         if not surface.several:
             draw.rectangle((box[0] - 1, box[1] - 1, box[2] + 1, box[3] + 1), None, (255, 255, 255), edge + 2)
         draw.rectangle(box, ACCENT if surface.several else None, ACCENT, edge)
@@ -312,9 +331,7 @@ def mark_answer(draw: ImageDraw.ImageDraw, answer: Answer, asks: ResponseKind, l
             )
 
 
-def _frames(
-    draw: ImageDraw.ImageDraw, frames: Sequence[tuple[float, float, float, float]], left: int, top: int, side: int
-) -> None:
+def _frames(draw: ImageDraw.ImageDraw, frames: Sequence[tuple[float, float, float, float]], side: int) -> None:
     """A frame around each area that the reason of an answer is about, at a little distance from
     what is there."""
     factor, thick = side / CANVAS, max(2, round(side / 60))
@@ -323,7 +340,7 @@ def _frames(
             min(CANVAS - 1.5, max(1.5, value))
             for value in (area[0] - _AROUND, area[1] - _AROUND, area[2] + _AROUND, area[3] + _AROUND)
         )
-        box = (left + x0 * factor, top + y0 * factor, left + x1 * factor, top + y1 * factor)
+        box = (x0 * factor, y0 * factor, x1 * factor, y1 * factor)
         draw.rounded_rectangle(box, 3 * factor, None, ACCENT, thick)
 
 

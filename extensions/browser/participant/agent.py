@@ -7,7 +7,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, ClassVar
 
 from typing_extensions import override
@@ -141,7 +141,7 @@ class BrowserParticipant(WindowAgent):
     @override
     def settings(self) -> dict[str, Any]:
         """The declared settings, the same at every visit; measurements are in :meth:`apparatus`."""
-        refractory = {} if self.refractory == USUAL else {"refractory": self.refractory.record()}
+        refractory = {} if self.refractory == USUAL else {"refractory": asdict(self.refractory)}
         return {"window": "browser", "palette": self.palette, **refractory}
 
     @override
@@ -151,7 +151,7 @@ class BrowserParticipant(WindowAgent):
         return {
             **screen.facts,
             "canvas_px": screen.canvas_px,
-            "refractory": self.refractory.record(),
+            "refractory": asdict(self.refractory),
             "focus": "watched",
         }
 

@@ -110,7 +110,7 @@ def trial_message(
         "cuts": cuts,
         **asdict(beginning),
         "steps": [[percept_message(percept, made, language) for percept in alternatives] for alternatives in steps],
-        "refractory": refractory.record(),
+        "refractory": asdict(refractory),
         "acknowledge_ms": ACKNOWLEDGE * 1000,
         "go_on_after_ms": GO_ON_AFTER * 1000,
     }

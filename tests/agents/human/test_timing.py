@@ -136,7 +136,7 @@ def test_durations_that_a_display_cannot_show_are_told_once() -> None:
 def test_the_patch_is_read_and_wrong_ones_are_refused() -> None:
     assert read_patch("upper-left") == Patch("upper-left", 2.0)
     for corner in CORNERS:
-        assert read_patch(Patch(corner, 3.25).text) == Patch(corner, 3.25)
+        assert read_patch(f"{corner}:3.25") == Patch(corner, 3.25)
     for wrong in ("left", "upper-left:0", "upper-left:wide", "upper-left:99", "upper-left:2:probe"):
         with pytest.raises(SpanLabError):
             read_patch(wrong)
