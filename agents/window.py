@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from typing_extensions import override
 
 from ..core.errors import SpanLabError
-from ..paradigms import Percept, Verdict
+from ..paradigms import Ask, Percept, Verdict
 from ..paradigms.trial import Display
 from ..paradigms.triggers import Triggers
 from .base import Agent, Episode, TrialContext
@@ -111,6 +111,11 @@ class WindowAgent(Agent):
 
     def speak(self, language: str) -> None:
         """In which language a person is spoken to, before the first page."""
+
+    def how_to_answer(self, ask: Ask, language: str) -> tuple[str, str]:
+        """How a question is answered here, and whether an answer can be changed, for the
+        instructions."""
+        return ask.kind.legend("participant", language), ask.kind.finality(ask.counts, language)
 
     def concerns(self, percepts: Sequence[Percept]) -> None:
         """Look at what is going to be shown, before a session or its continuation, and tell the

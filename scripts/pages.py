@@ -1,7 +1,7 @@
 """Draws every page that people read around trials, and every display with a question, as pictures
 to be read by somebody who does not know the task.
 
-    python scripts/pages.py OUT                          all paradigms and languages, at three sizes
+    python scripts/pages.py OUT                          all paradigms and languages, at three sizes and on a telephone
     python scripts/pages.py OUT --paradigm corsi --language de --size 1280x1024
 
 Pictures are called OUT/PARADIGM/LANGUAGE/SIZE/NUMBER-PAGE.png, in the order in which they come. A
@@ -34,10 +34,11 @@ from spanlab.core.agent_kinds import PARTICIPANT, AgentKind
 from spanlab.paradigms import AnswerKeys, Ask, Percept, Truth, list_paradigms, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request, Runner, begin
-from spanlab.stimuli import Stimulus
+from spanlab.stimuli import Scene, Stimulus
+from spanlab.stimuli.render.palette import PALETTES, recoloured
 from spanlab.stimuli.render.pixels import picture
 
-SIZES = ((1280, 1024), (1920, 1080), (1024, 768))
+SIZES = ((1280, 1024), (1920, 1080), (1024, 768), (390, 844))
 #: Letters are as high as those of the window: half a degree at 57 cm on a screen of 53 cm.
 _LINES = 48
 #: Width of the canvas of a question, as a share of the height of the window: nearly the largest
@@ -119,6 +120,11 @@ class PastedPictures:
         self._image.paste(turned_picture, at, turned_picture if turned_picture.mode == "RGBA" else None)
 
 
+def safe(scene: Scene) -> Scene:
+    """A scene in the colours in which people see it."""
+    return recoloured(scene, PALETTES["safe"])
+
+
 def pages_of(name: str, language: str) -> list[tuple[str, PageContent | AskedDisplay]]:
     """Return the pages of a session with one trial, each with a name."""
     paradigm, reader = load_paradigm(name), Reader(language)
@@ -150,7 +156,7 @@ def asked(question: AskedDisplay, language: str, size: tuple[int, int], letter: 
     shows it before the first press."""
     image = Image.new("RGB", size, BACKGROUND)
     canvas = round(size[1] * _CANVAS) // 2 * 2
-    image.paste(picture(question.stimulus.scene(), canvas), ((size[0] - canvas) // 2, (size[1] - canvas) // 2))
+    image.paste(picture(safe(question.stimulus.scene()), canvas), ((size[0] - canvas) // 2, (size[1] - canvas) // 2))
     view = SurfaceView(
         SimpleNamespace(size=size),
         PastedPictures(image),  # type: ignore[arg-type]
@@ -174,7 +180,7 @@ def write(name: str, language: str, sizes: tuple[tuple[int, int], ...], out: Pat
             pictures = (
                 [asked(page, language, size, letter)]
                 if isinstance(page, AskedDisplay)
-                else [drawn(sheet, size) for sheet in lay_out(page, language, size, letter)]
+                else [drawn(sheet, size) for sheet in lay_out(page, language, size, letter, safe)]
             )
             for image in pictures:
                 number += 1

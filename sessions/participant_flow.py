@@ -125,11 +125,10 @@ class ParticipantFlow:
         ]
         legends: dict[str, tuple[str, str]] = {}  # each with the first question that it is for
         for ask in asks:
-            kind = ask.kind.with_keys(self._session.answer_keys)
+            asked = replace(ask, kind=ask.kind.with_keys(self._session.answer_keys))
             question = "" if ask.prompt is None else f"{ask.prompt.text_in(self._language)} "
-            legends.setdefault(
-                kind.legend("participant", self._language), (question, kind.finality(ask.counts, self._language))
-            )
+            legend, finality = self._agent.how_to_answer(asked, self._language)
+            legends.setdefault(legend, (question, finality))
         example = self._session.paradigm.example
         named = len(legends) > 1 and not self._questions and (example is None or example.show)
         finalities = [finality for _, finality in legends.values()]

@@ -38,8 +38,6 @@ from .triggers.ports import read_address
 from .triggers.sender import TriggerSender
 from .window_options import USUAL_WINDOW, WindowOptions
 
-_MAY_CHANGE = frozenset({"acknowledge_ms", "go_on_not_before_ms", "reaction_times", "screen"})
-
 
 def _psychopy_now() -> float:
     from psychopy import clock
@@ -323,7 +321,7 @@ class Participant(WindowAgent):
     @override
     def may_change(self) -> frozenset[str]:
         """The settings that are constants of the program, and the screen, which may be chosen anew."""
-        return _MAY_CHANGE
+        return frozenset({"acknowledge_ms", "go_on_not_before_ms", "reaction_times", "screen"})
 
     @override
     def apparatus(self) -> dict[str, Any]:

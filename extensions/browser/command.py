@@ -109,7 +109,7 @@ def serve(
             "practice": practice,
             "pilot": pilot,
             "keys": key_setting(keys or "standard", words(key)),
-            "looks": _looks(palette or "published"),
+            "looks": _looks(palette or "safe"),
         }
         offer = _paradigm_offer(paradigm, folder, more)
     make_folder(folder, f"sessions to {data}", "choose another folder with --data")

@@ -564,9 +564,10 @@ class StudyFile(StrictModel):
         default=None, description="font file (relative to the study file) for letters that the shipped typeface lacks"
     )
     palette: PaletteName = Field(
-        default="published",
+        default="safe",
         description=(
-            "colours of the stimuli: published, or safe for people who cannot tell red from green; options override it"
+            "colours of the stimuli: safe, which people also know who cannot tell red from green, or published; options"
+            " override it"
         ),
     )
     refractory: RefractoryTimes = Field(

@@ -23,6 +23,8 @@ from ..display.pad import draw_keys, grid_picture
 #: Space between two displays, and width of a large display, in letters' heights; and of one on
 #: which answers are shown at small places, or somebody's own marks.
 _GAP, _LARGEST, _LARGEST_FINE = 2.4, 9.0, 18.0
+#: A display may be so many times as wide as high.
+_WIDER = 1.6
 #: Places of answers are small up to so many canvas units: a mark then hides most of what is there.
 _SMALL = 33
 #: Canvas units around what is drawn, where only a part of the canvas is pictured.
@@ -72,7 +74,7 @@ class Strip:
         small = fine(displays) or any(display.marks for display in displays)
         part = _part(displays) if fine(displays) else (0.0, 0.0, 1.0, 1.0)
         wide, high = part[2] - part[0], part[3] - part[1]
-        largest = (_LARGEST_FINE if small else _LARGEST) * letter / max(wide, high)
+        largest = (_LARGEST_FINE if small else _LARGEST) * letter / max(wide / _WIDER, high)
 
         def fitting(columns: int) -> Strip:
             strip = cls(len(displays), columns, 0, letter, any(display.more for display in displays[:-1]), part)

@@ -17,7 +17,7 @@ from spanlab.agents.human.input import USUAL, Press, Refractory
 from spanlab.agents.human.pages import Strip, heading
 from spanlab.core import PARTICIPANT, AgentKind, SpanLabError
 from spanlab.core.locale import sentence
-from spanlab.paradigms import Percept, Truth
+from spanlab.paradigms import Ask, Percept, Truth
 from spanlab.paradigms.preview import ExampleDisplay
 from spanlab.paradigms.responses import AnswerKeys, ResponseKind, is_button
 from spanlab.paradigms.translation import Words, translated_percept
@@ -29,7 +29,7 @@ from .channel import RELOADED, Channel
 from .drawing import ExamplePicture
 from .evidence import TimeWitness, Told
 from .frames import FrameStore, TrialPictures, random_name
-from .messages import COLOURS_OF_PAGES, Beginning, choices, paragraphs, trial_message, words
+from .messages import COLOURS_OF_PAGES, Beginning, choices, paragraphs, touch_legend, trial_message, words
 from .replacements import Replacements
 from .reports import EndReport, PulseReport, StepReading, StepReport, checked
 from .screen import PageScreen
@@ -179,6 +179,20 @@ class BrowserParticipant(WindowAgent):
 
     # -- pages -------------------------------------------------------------------------------------
 
+    @property
+    def touched(self) -> bool:
+        """True if people answer with their fingers."""
+        return bool(self.screen().facts["touch"])
+
+    @override
+    def how_to_answer(self, ask: Ask, language: str) -> tuple[str, str]:
+        if not self.touched:
+            return super().how_to_answer(ask, language)
+        surface = ask.kind.surface()
+        changes = surface.several or ask.counts == "last"
+        final = ask.kind.finality(ask.counts, language) if changes else sentence("touch.first", language)
+        return touch_legend(surface, language), final
+
     @override
     def speak(self, language: str) -> None:
         self.language, self._pulse = language, ""
@@ -317,7 +331,7 @@ class BrowserParticipant(WindowAgent):
         """
         made = TrialPictures(self.frames, self.screen().canvas_px, self.palette, self.name_picture, self.channel.epoch)
         message = trial_message(
-            steps, made, self.language, self.rest_ms, self.refractory, cuts, beginning or Beginning()
+            steps, made, self.language, self.rest_ms, self.refractory, cuts, beginning or Beginning(), self.touched
         )
         self._publish(made.pictures)
         send = self.channel.command if beginning is None else self.channel.again

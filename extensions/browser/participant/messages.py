@@ -95,6 +95,7 @@ def trial_message(
     refractory: Refractory,
     cuts: bool = True,
     beginning: Beginning = Beginning(),
+    touch: bool = False,
 ) -> dict[str, Any]:
     """A trial as the page plays it.
 
@@ -104,19 +105,20 @@ def trial_message(
         before
     made : makes pictures known to the page
     cuts : whether an interruption cuts the trial off
+    touch : whether people answer with their fingers
     """
     return {
         "rest_ms": rest_ms,
         "cuts": cuts,
         **asdict(beginning),
-        "steps": [[percept_message(percept, made, language) for percept in alternatives] for alternatives in steps],
+        "steps": [[percept_message(one, made, language, touch) for one in alternatives] for alternatives in steps],
         "refractory": asdict(refractory),
         "acknowledge_ms": ACKNOWLEDGE * 1000,
         "go_on_after_ms": GO_ON_AFTER * 1000,
     }
 
 
-def percept_message(percept: Percept, made: Pictures, language: str) -> dict[str, Any]:
+def percept_message(percept: Percept, made: Pictures, language: str, touch: bool) -> dict[str, Any]:
     """Return what the page shows in a step: frames, times and the question."""
     return {
         "item": percept.model_step,
@@ -126,11 +128,23 @@ def percept_message(percept: Percept, made: Pictures, language: str) -> dict[str
         ],
         "ask": None
         if percept.ask is None
-        else {**ask_message(percept.ask, language), "overlay": made.overlay(percept.ask.kind.surface())},
+        else {**ask_message(percept.ask, language, touch), "overlay": made.overlay(percept.ask.kind.surface())},
     }
 
 
-def ask_message(ask: Ask, language: str) -> dict[str, Any]:
+def touch_legend(surface: Surface, language: str) -> str:
+    """How a question is answered with a finger."""
+    manner = "place" if surface.regions else "button"
+    if surface.dial is not None:
+        manner = "dial"
+    elif surface.ordered is not None:
+        manner = "written" if surface.ordered.written else "order"
+    elif surface.several:
+        manner = "cells"
+    return sentence(f"touch.{manner}", language)
+
+
+def ask_message(ask: Ask, language: str, touch: bool = False) -> dict[str, Any]:
     """A question as its surface declares it."""
     kind = ask.kind
     surface = kind.surface()
@@ -139,7 +153,7 @@ def ask_message(ask: Ask, language: str) -> dict[str, Any]:
         "window_ms": ask.window_ms,
         "ends": ask.ends,
         "counts": ask.counts,
-        "legend": kind.legend("participant", language),
+        "legend": touch_legend(surface, language) if touch else kind.legend("participant", language),
         "prompt": None if ask.prompt is None else ask.prompt.text_in(language),
         "which": [sentence("window.which", language, n=number) for number in range(2, _NUMBERED + 1)],
         "buttons": _answer_buttons(surface, {value: kind.label(value) for value in values}),

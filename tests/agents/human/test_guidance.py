@@ -266,8 +266,8 @@ def test_the_question_stands_above_the_canvas_and_the_rest_below() -> None:
 
 def test_legends_say_what_each_key_means() -> None:
     paradigm = load_paradigm("nback_verbal")
-    assert "m = match, - = no match" in legend(paradigm, {"n": 1, "lures": "none"}, "en")
-    assert "m = Treffer, - = kein Treffer" in legend(paradigm, {"n": 1, "lures": "none"}, "de")
+    assert "f = match, j = no match" in legend(paradigm, {"n": 1, "lures": "none"}, "en")
+    assert "f = Treffer, j = kein Treffer" in legend(paradigm, {"n": 1, "lures": "none"}, "de")
     assert "number of its place, counted row by row from the top left (1 to 9). On a number pad" in legend(
         load_paradigm("vsr"), {"list_length": 3}, "en"
     )
@@ -402,7 +402,7 @@ class Noting(AtTheWindow):
 
     def page(self, page: PageContent) -> None:
         super().page(page)
-        self.brought.append((page.text, page.example))
+        self.brought.append((page.text or page.after, page.example))
 
 
 def test_practice_tells_which_of_ones_own_marks_were_right_and_which_were_missed(tmp_path: Path) -> None:

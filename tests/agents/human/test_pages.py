@@ -198,7 +198,8 @@ def test_captions_of_an_example_have_one_form() -> None:
         )
         if caption
     ]
-    assert wide == [f"Answer {number}: {answer}" for number, answer in enumerate("---m", start=1)]
+    answers = ["- (j)", "- (j)", "- (j)", "m (f)"]
+    assert wide == [f"Answer {number}: {answer}" for number, answer in enumerate(answers, start=1)]
 
 
 def test_examples_are_sharp_at_the_size_at_which_they_are_shown() -> None:
@@ -343,8 +344,10 @@ def test_marks_of_right_answers_hide_nothing_of_what_is_there(name: str) -> None
             x0, y0, x1, y1 = (
                 round(value * scale) for value in (region.x0 + rim, region.y0 + rim, region.x1 - rim, region.y1 - rim)
             )
-            assert (drawn[1 + y0 : 1 + y1, 1 + x0 : 1 + x1] == plain[y0:y1, x0:x1]).all()
-            assert (drawn[1 : 1 + strip.side, 1 : 1 + strip.side] != plain).any()
+            left, top, right, bottom = strip.box
+            part = drawn[1 + y0 - top : 1 + y1 - top, 1 + x0 - left : 1 + x1 - left]
+            assert (part == plain[y0:y1, x0:x1]).all()
+            assert (drawn[1 : 1 + bottom - top, 1 : 1 + right - left] != plain[top:bottom, left:right]).any()
 
 
 @pytest.mark.parametrize("name", ["vsr", "lsr", "cs", "smu"])

@@ -27,6 +27,14 @@ export function put(content) {
   more();
 }
 
+const DOTS = 10;
+
+/** How much is done, as a row of dots. @param {number} share */
+function dots(share) {
+  const all = Array.from({ length: DOTS }, (_, number) => element("span", { class: number < Math.round(share * DOTS) ? "done" : "" }));
+  return element("div", { class: "dots", role: "img", "aria-label": `${Math.round(100 * share)} %` }, ...all);
+}
+
 /** Forget the keys of the page before. @type {AbortController | null} */
 let keys = null;
 
@@ -50,8 +58,9 @@ export function silence() {
  * @param {PageCommand} page @param {Words} words @param {(frame: string) => string} address @param {(name: string) => void} done
  */
 export function showPage(page, words, address, done) {
-  const content = [element("h1", {}, page.title), ...paragraphs(page.text)];
-  if (page.progress !== null) content.push(element("progress", { max: "1", value: String(page.progress), "aria-label": `${Math.round(100 * page.progress)} %` }));
+  const content = [element("h1", {}, page.title)];
+  if (page.progress !== null) content.push(dots(page.progress));
+  content.push(...paragraphs(page.text));
   if (page.example !== null) {
     const image = element("img", { src: address(page.example.frame), alt: page.example_title ?? "", width: String(page.example.width), height: String(page.example.height) });
     image.style.width = `${page.example.width / devicePixelRatio}px`;
