@@ -108,6 +108,8 @@ def read_address(text: str) -> Address:
     where, baud = port_and_baud(where, text) if kind == "serial" else (where, BAUD)
     if kind in ("serial", "parallel") and not where:
         raise SpanLabError(f"which {kind} port? Write {_EXAMPLES}")
+    if kind == "dry" and where:
+        raise SpanLabError(f"a dry run has no place; write dry, and find its codes in the record (in '{text}')")
     return Address(
         cast(Kind, kind),
         where or (STREAM if kind == "lsl" else ""),
