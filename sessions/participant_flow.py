@@ -257,7 +257,7 @@ class ParticipantFlow:
             self._page(self._text("main"), self._text("main_body"))
         if self._start:
             self._note_pulses()
-            self._pulses, at = [], self._start["at"]
+            self._pulses, at = [], int(self._start["at"])
             self._await_pulse(at)
             first, last = self._pulses[0], self._pulses[at - 1]
             self._note({"event": "scan_start", "pulse": at, "first_ms": first, "at_ms": last})

@@ -10,5 +10,4 @@ from .simulation import Move as Move
 from .simulation import drawn_seconds as drawn_seconds
 from .simulation import moves as moves
 from .simulation import observer_settings as observer_settings
-from .simulation import reaction_times as reaction_times
 from .window_options import WindowOptions as WindowOptions
