@@ -57,6 +57,9 @@ class Page:
     """A page that takes part in real time, and sends again what was not acknowledged when its line
     is cut."""
 
+    #: whether a connection is for one request
+    one_request = False
+
     def __init__(self, port: int, number: int) -> None:
         self.port, self.number, self.name = port, number, f"visit{number:04d}"
         self.instance = f"{number:024x}"
@@ -84,7 +87,7 @@ class Page:
         while not (self.over and not self.kept):
             try:
                 async with connect(
-                    f"ws://127.0.0.1:{self.port}/visit",
+                    self.address,
                     origin=Origin(f"http://127.0.0.1:{self.port}"),
                     max_size=2**24,
                     open_timeout=120,
@@ -108,6 +111,11 @@ class Page:
                 pass
             self.reconnects += 1
             await asyncio.sleep(1.0)
+
+    @property
+    def address(self) -> str:
+        """Of the line."""
+        return f"ws://127.0.0.1:{self.port}/visit"
 
     async def _hear(self, message: Mapping[str, Any]) -> None:
         kind = message["type"]
@@ -181,6 +189,9 @@ class Page:
             return
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         for name in names:
+            if self.one_request:
+                writer.close()
+                reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
             writer.write(
                 f"GET /frame/{self.secret}/{name}.png HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n\r\n".encode()
             )

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
+import os
 import secrets
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,8 +20,10 @@ from spanlab.api.options import LevelsOption, as_lists
 from spanlab.core import SpanLabError, make_folder
 
 if TYPE_CHECKING:
+    from .visits.board import MonitorBoard
+    from .visits.neighbours import Neighbours
     from .visits.offers import Looks
-    from .visits.visits import Offer
+    from .visits.visits import Offer, VisitDesk
 
 #: Python lets another thread run after so long (s): the server's own answers pages, and must not
 #: wait for those of sessions.
@@ -40,6 +46,10 @@ def serve(
     ] = "127.0.0.1",
     data: DataOption = "data",
     most: Annotated[int, typer.Option("--most", help="participants at the same time", min=1, max=2000)] = 60,
+    workers: Annotated[
+        int,
+        typer.Option("--workers", help="processes that share the visits, for hundreds of them", min=1, max=64),
+    ] = 1,
     pilot: Annotated[bool, typer.Option("--pilot", help="mark the data as pilot data")] = False,
     language: Annotated[
         str, typer.Option("--language", help="paradigms: language of the instructions; en when not given")
@@ -99,7 +109,7 @@ def serve(
         typed = [f"--{name}" for name, value in in_files.items() if value]
         if typed:
             raise SpanLabError(f"leave out {' and '.join(typed)}: the study file says that")
-        offer = _study_offer(paradigm, folder, pilot)
+        offering = partial(_study_offer, paradigm, folder, pilot)
     else:
         more = {
             "language": language or "en",
@@ -111,10 +121,14 @@ def serve(
             "keys": key_setting(keys or "standard", words(key)),
             "looks": _looks(palette or "safe"),
         }
-        offer = _paradigm_offer(paradigm, folder, more)
+        offering = partial(_paradigm_offer, paradigm, folder, more)
+    offer = offering()
     make_folder(folder, f"sessions to {data}", "choose another folder with --data")
     _check_port(host, port)
-    _serve(offer, host, port, most)
+    if workers > 1:
+        _serve_by_several(offering, offer, host, port, most, workers)
+    else:
+        _serve(offer, host, port, most)
 
 
 def _study_offer(file: str, data: Path, pilot: bool) -> Offer:
@@ -156,46 +170,94 @@ def _serve(offer: Offer, host: str, port: int, most: int) -> None:
     SpanLabError
         when nothing can listen there.
     """
-    from spanlab.analysis.data import timing_in_short
-
-    from .participant.drawing import DrawingPool
-    from .participant.frames import FrameStore
-    from .visits.board import MonitorBoard
     from .visits.serving import make_server
-    from .visits.visits import VisitDesk
 
-    sys.setswitchinterval(_SWITCH_S)
-    pool = DrawingPool(font=offer.font)
-    pool.start()
-    desk = VisitDesk(
-        offer, lambda sentence: print(f"spanlab: {sentence}", file=sys.stderr), most=most, frames=FrameStore(draw=pool)
-    )
-    board = MonitorBoard(desk, timing_in_short)
-    _announce(
-        offer.title,
-        f"http://{f'[{host}]' if ':' in host else host}:{port}",
-        board.token,
-        local=_here(host),
-    )
-    server = make_server(desk, board, host, port)
-    try:
-        server.run()
-    except SystemExit:
-        raise _nothing_listens(host, port) from None
-    except KeyboardInterrupt:
-        pass  # Ctrl-C, which the server has heeded already
-    finally:
-        desk.close()
-        pool.close()
+    with _desk(offer, most) as desk:
+        board = _board(desk)
+        _announce(offer.title, host, port, board.token)
+        server = make_server(desk, board, host, port)
+        with suppress(SystemExit, KeyboardInterrupt):  # nothing can listen; Ctrl-C, which the server has heeded
+            server.run()
     if not server.started:
         raise _nothing_listens(host, port)
 
 
-def _announce(title: str, address: str, monitor: str, local: bool) -> None:
+@contextmanager
+def _desk(offer: Offer, most: int, neighbours: Neighbours | None = None) -> Generator[VisitDesk]:
+    """A desk for visits, whose pictures are drawn by processes of its own; its sessions end with the block."""
+    from .participant.drawing import DrawingPool
+    from .participant.frames import FrameStore
+    from .visits.visits import VisitDesk
+
+    sys.setswitchinterval(_SWITCH_S)
+    share = 1 if neighbours is None else neighbours.workers
+    pool = DrawingPool(max(1, (os.cpu_count() or 1) // share), offer.font)
+    pool.start()
+    desk = VisitDesk(offer, _say, most=most, frames=FrameStore(draw=pool), neighbours=neighbours)
+    try:
+        yield desk
+    finally:
+        desk.close()
+        pool.close()
+
+
+def _say(text: str) -> None:
+    print(f"spanlab: {text}", file=sys.stderr)
+
+
+def _board(desk: VisitDesk, token: str = "") -> MonitorBoard:
+    """The page of the assistant."""
+    from spanlab.analysis.data import timing_in_short
+
+    from .visits.board import MonitorBoard
+
+    return MonitorBoard(desk, timing_in_short, token)
+
+
+def _serve_by_several(
+    offering: Callable[[], Offer], offer: Offer, host: str, port: int, most: int, workers: int
+) -> None:
+    """Serve an offer by several processes until Ctrl-C.
+
+    Raises
+    ------
+    SpanLabError
+        when nothing can listen there, or a process does not begin.
+    """
+    from .visits.neighbours import Neighbours
+    from .visits.workers import Gate
+
+    token, places = secrets.token_urlsafe(32), Neighbours(offer.folder)
+    places.forget()
+    gate = Gate(workers, partial(_work, offering, most, workers, token), _say)
+    try:
+        asyncio.run(gate.serve(host, port, lambda: _announce(offer.title, host, port, token)))
+    except OSError:
+        raise _nothing_listens(host, port) from None
+    except KeyboardInterrupt:
+        pass
+    finally:
+        places.forget()
+
+
+def _work(
+    offering: Callable[[], Offer], most: int, workers: int, token: str, number: int, run: Callable[[Any], None]
+) -> None:
+    """Serve as one of several processes."""
+    from .visits.neighbours import Neighbours
+    from .visits.serving import make_server
+
+    offer = offering()
+    with _desk(offer, most, Neighbours(offer.folder, number, workers)) as desk:
+        run(make_server(desk, None if number else _board(desk, token)))
+
+
+def _announce(title: str, host: str, port: int, monitor: str) -> None:
     """Print where the pages are."""
+    address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     print(f"{title}: {address}/?participant=ID  (Ctrl-C ends it)", flush=True)
     print(f"for the assistant alone: {address}/monitor#{monitor}", flush=True)
-    if not local:
+    if not _here(host):
         print(
             "spanlab: other computers can reach this server. Put it behind a reverse proxy with TLS: without it,"
             " answers travel unencrypted, and browsers tell the time less precisely",

@@ -14,6 +14,7 @@ import secrets
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Protocol
@@ -47,6 +48,8 @@ _APART = {"session", "participant", "agent_kind", "agent", "started_at"}
 _FORESEEN = {"choice", "cells", "continuous", "rating", "sequence"}
 _SEEDS = {"seed", "trial_id"}
 _KEY_COLUMNS = ("participant", "pseudonym")
+#: columns of the response table that hold JSON
+_JSON = {column.name for column in COLUMNS if column.type == "json"}
 
 
 #: columns that stand before those of the response table
@@ -68,8 +71,8 @@ _WHO = (
 class Writer(Protocol):
     """A writer of the lines of a table."""
 
-    def writerow(self, row: Iterable[Any], /) -> Any:
-        """Write one line."""
+    def writerows(self, rows: Iterable[Iterable[Any]], /) -> Any:
+        """Write some lines."""
         ...
 
 
@@ -194,6 +197,10 @@ class SharedData:
     participants: list[SharedParticipant]
     fields: list[str]
     options: Sharing
+    _named: dict[str, SharedParticipant] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._named = {one.label: one for one in self.participants}
 
     @property
     def remark(self) -> str:
@@ -233,7 +240,7 @@ class SharedData:
 
     def participant(self, session: SharedSession) -> SharedParticipant:
         """The participant of a session."""
-        return next(one for one in self.participants if one.label == session.label)
+        return self._named[session.label]
 
     def fields_of(self, session: SharedSession) -> dict[str, Any]:
         """Return the answers to questions about the participant: in the session itself, or else in
@@ -242,19 +249,14 @@ class SharedData:
 
     def of_session(self, session: SharedSession, rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         """The rows of a response table without the columns and rows that are not shared."""
+        left_out = {name for name in (*_APART, *_SEEDS) if not self.has(name)} | (set() if session.seeds else _SEEDS)
         for row in rows:
-            shared = {
-                name: value for name, value in row.items() if self.has(name) and (session.seeds or name not in _SEEDS)
-            }
+            shared = {name: value for name, value in row.items() if name not in left_out}
             shared["agent_settings_hash"] = session.settings_hash
-            answer = row.get("answer")
-            if (
-                isinstance(answer, str)
-                and answer != row.get("correct_answer")
-                and session.hides_text(self.options, row.get("phase"))
-            ):
-                shared["answer"] = OTHER
             if session.hides_text(self.options, row.get("phase")):
+                answer = row.get("answer")
+                if isinstance(answer, str) and answer != row.get("correct_answer"):
+                    shared["answer"] = OTHER
                 shared |= {
                     name: OTHER
                     for name, value in shared.items()
@@ -282,13 +284,12 @@ class SharedData:
 
     def rows(self, session: SharedSession) -> Iterator[dict[str, Any]]:
         """The response table of a session, row by row."""
-        json_columns = {column.name for column in COLUMNS if column.type == "json"}
-        for row in read_table(session.folder).to_pylist():
-            loaded = {
-                name: json.loads(value) if value is not None and _as_json(name, json_columns) else value
-                for name, value in row.items()
-            }
-            yield from self.of_session(session, [loaded])
+        table, read = read_table(session.folder), cache(json.loads)  # most values stand in many rows
+        names = [name for name in table.column_names if _holds_json(name)]
+        rows = table.to_pylist()
+        for row in rows:
+            row |= {name: read(row[name]) for name in names if row[name] is not None}
+        return self.of_session(session, rows)
 
     @property
     def who_columns(self) -> list[Column]:
@@ -307,7 +308,7 @@ class SharedData:
     def write_rows(self, writer: Writer, session: SharedSession, columns: Sequence[Column]) -> int:
         """Write the answered items of a session into a table as text, and return how many there
         were."""
-        who, many = self.participant(session), 0
+        who, rows = self.participant(session), [*self.rows(session)]
         before = [
             f"sub-{who.label}",
             "person" if who.person else "machine",
@@ -318,10 +319,9 @@ class SharedData:
             session.visit or "",
         ]
         asked = [cell(self.fields_of(session).get(name), "") for name in self.fields]
-        for row in self.rows(session):
-            writer.writerow([*before, *asked, *(cell(row.get(column.name), "") for column in columns)])
-            many += 1
-        return many
+        texts = [_texts(column.name, [row.get(column.name) for row in rows]) for column in columns]
+        writer.writerows([*before, *asked, *row] for row in zip(*texts, strict=True))
+        return len(rows)
 
 
 def gather(sources: Sequence[str], options: Sharing, report: Report, place: Path) -> SharedData:
@@ -587,10 +587,6 @@ def _free_phases(value: object) -> Iterator[str]:
         yield from chain.from_iterable(map(_free_phases, value))
 
 
-def _as_json(name: str, declared: set[str]) -> bool:
-    return name in declared or name.startswith(FURTHER)
-
-
 def _meaning(name: str, scored: Mapping[str, str] | None) -> tuple[str, str]:
     """Return the meaning and the unit of a column that is not declared."""
     what, _, rest = name.partition("_")
@@ -617,3 +613,15 @@ def cell(value: Any, missing: str = "n/a") -> str:
     if isinstance(value, (str, int, float)):
         return harmless(re.sub(r"[\t\r\n]+", " ", str(value)))
     return json.dumps(value, ensure_ascii=False)
+
+
+def _texts(name: str, values: Sequence[Any]) -> list[str]:
+    """The cells of a column of the response table; what stands in many rows is made into text once."""
+    if _holds_json(name):  # lists, and numbers beside truth values
+        return [cell(value, "") for value in values]
+    known = {value: cell(value, "") for value in {*values}}
+    return [known[value] for value in values]
+
+
+def _holds_json(name: str) -> bool:
+    return name in _JSON or name.startswith(FURTHER)

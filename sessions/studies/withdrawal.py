@@ -177,7 +177,8 @@ def _other_files(data: Path, own: Collection[Path]) -> Iterator[Path]:
     sessions = {*sessions_below(data), *own}
     for path in sorted(data.rglob("*")):
         inside = any(folder in sessions for folder in path.parents)
-        if path.is_file() and not path.is_symlink() and not inside and path.name not in (PLACES, ".lock"):
+        listed = path.name == ".lock" or (path.name == PLACES and path.parent != data)
+        if path.is_file() and not path.is_symlink() and not inside and not listed:
             yield path
 
 

@@ -71,22 +71,23 @@ class Admission:
         self._clock = clock
         self._begun: deque[float] = deque()
 
-    def has_room(self, visits: Sequence[AdmittedVisit], address: str) -> bool:
+    def has_room(self, visits: Sequence[AdmittedVisit], address: str, elsewhere: Sequence[str] = ()) -> bool:
         """Make room for one more visit if that is possible; it is counted.
 
         Parameters
         ----------
         visits : all others
         address : of the one that comes; empty where nobody knows
+        elsewhere : the addresses of people whom other workers serve
         """
         now = self._clock()
         while self._begun and now - self._begun[0] > _MINUTE_S:
             self._begun.popleft()
         here = [visit for visit in visits if not visit.over]
         confirmed = [visit for visit in here if visit.confirmed]
-        if len(confirmed) >= self._most or len(self._begun) >= self._most_new:
+        if len(confirmed) + len(elsewhere) >= self._most or len(self._begun) >= self._most_new:
             return False
-        if address and sum(visit.address == address for visit in confirmed) >= self._of_address:
+        if address and [*elsewhere, *(visit.address for visit in confirmed)].count(address) >= self._of_address:
             return False
         waiting = sorted((visit for visit in here if not visit.confirmed), key=lambda visit: visit.since)
         self._make_room(waiting, address, now)

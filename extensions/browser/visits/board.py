@@ -10,7 +10,8 @@ from typing import Any
 
 from spanlab.sessions.studies.monitoring import STATES, Judge, duration, standing_by_person, standings, table_of
 
-from .visits import Presence, VisitDesk
+from .neighbours import Presence
+from .visits import VisitDesk
 
 #: The records are looked at every so many seconds, and for this share of the time at most: whoever
 #: takes part comes first.
@@ -23,11 +24,11 @@ class MonitorBoard:
     Parameters
     ----------
     judge : gives the verdict on the timing of a session
+    token : who has it may see the page; made anew if not given
     """
 
-    def __init__(self, desk: VisitDesk, judge: Judge | None = None) -> None:
-        #: who has it may see the page; it is made anew whenever the server starts
-        self.token = secrets.token_urlsafe(32)
+    def __init__(self, desk: VisitDesk, judge: Judge | None = None, token: str = "") -> None:
+        self.token = token or secrets.token_urlsafe(32)
         self._desk, self._watch = desk, desk.offer.watch(judge)
         self._looking = threading.Lock()
         self._last: dict[str, Any] = {}
@@ -77,12 +78,16 @@ class MonitorBoard:
             "counts": [[state, counts[state]] for state in STATES if counts[state]],
             "pages": sum(visitor.connected for visitor in present.values()),
             "places": self._desk.offer.places(),
-            "turned_away": self._desk.turned_away,
+            "turned_away": self._desk.turned_away + self._desk.neighbours.turned_away,
             "header": list(table.header),
             "rows": rows[::-1],
             "arriving": arriving,
-            "messages": [[at, text.splitlines()[0]] for at, text in reversed(self._desk.notices.last)][:20],
+            "messages": [[at, text.splitlines()[0]] for at, text in self._notices()],
         }
+
+    def _notices(self) -> list[tuple[float, str]]:
+        """The last sentences, the newest first."""
+        return sorted([*self._desk.notices.last, *self._desk.neighbours.notices], reverse=True)[:20]
 
 
 def _page(visitor: Presence | None) -> str:

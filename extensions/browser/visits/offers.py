@@ -171,6 +171,11 @@ class StudyOffer:
         return self.study.title
 
     @property
+    def folder(self) -> Path:
+        """The folder with its places."""
+        return self.data / self.study.name
+
+    @property
     def language(self) -> str:
         """The language before anybody has chosen one."""
         return self.study.languages[0]

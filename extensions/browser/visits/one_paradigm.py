@@ -184,6 +184,11 @@ class ParadigmOffer:
         """The title that participants read above the first page."""
         return self.paradigm.titled(self.language)
 
+    @property
+    def folder(self) -> Path:
+        """The folder in which several workers tell one another of their visits."""
+        return self.data
+
     @classmethod
     def checked(cls, source: str, data: Path, **more: object) -> ParadigmOffer:
         """The offer, if a page can do all of it.

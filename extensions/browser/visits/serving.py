@@ -7,8 +7,7 @@ import asyncio
 import sys
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -29,7 +28,36 @@ HEAD_S = 10.0
 #: behind a proxy all have its address.
 GRACE_S, MOST_OF_ADDRESS, MOST_SILENT = 3.0, 100, 400
 
-_silent: OrderedDict[PromptHttp, str] = OrderedDict()
+
+class Silence:
+    """The connections that have not said yet what they want.
+
+    Parameters
+    ----------
+    clock : in seconds
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._lines: dict[object, tuple[float, str, Callable[[], object]]] = {}
+        self._clock = clock
+
+    def add(self, line: object, address: str, give_up: Callable[[], object]) -> None:
+        """Take note of a connection; the oldest one is given up where too many say nothing."""
+        now = self._clock()
+        late = [one for one in self._lines.values() if now - one[0] > GRACE_S]
+        of_address = [one for one in late if one[1] == address]
+        if len(of_address) >= MOST_OF_ADDRESS:
+            of_address[0][2]()
+        elif len(late) >= MOST_SILENT:
+            late[0][2]()
+        self._lines[line] = now, address, give_up
+
+    def remove(self, line: object) -> None:
+        """It has spoken, or is gone."""
+        self._lines.pop(line, None)
+
+
+_silence = Silence()
 
 
 class PromptHttp(H11Protocol):
@@ -40,14 +68,7 @@ class PromptHttp(H11Protocol):
         super().connection_made(transport)
         self._waits = self.loop.call_later(HEAD_S, self._give_up)
         address = self.client[0] if self.client else ""
-        self._since = self.loop.time()
-        late = [line for line in _silent if self._since - line._since > GRACE_S]
-        of_address = [line for line in late if _silent[line] == address]
-        if len(of_address) >= MOST_OF_ADDRESS:
-            of_address[0]._give_up()
-        elif len(late) >= MOST_SILENT:
-            late[0]._give_up()
-        _silent[self] = address
+        _silence.add(self, address, self._give_up)
 
     @override
     def data_received(self, data: bytes) -> None:
@@ -62,7 +83,7 @@ class PromptHttp(H11Protocol):
 
     def _has_spoken(self) -> None:
         self._waits.cancel()
-        _silent.pop(self, None)
+        _silence.remove(self)
 
     def _give_up(self, *_: Any) -> None:
         self._has_spoken()
@@ -83,7 +104,7 @@ def make_server(
     board : what the assistant's page shows; there is no such page without one
     port : to listen on; a free one for 0
     """
-    _allow_many_connections()
+    allow_many_connections()
     config = uvicorn.Config(
         make_app(desk, board),
         host=host,
@@ -100,7 +121,7 @@ def make_server(
     return uvicorn.Server(config)
 
 
-def _allow_many_connections() -> None:
+def allow_many_connections() -> None:
     """Let the process have as many connections as the system allows it; some systems begin with
     256."""
     if sys.platform == "win32":  # which has no such limit

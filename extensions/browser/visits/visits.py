@@ -9,6 +9,7 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from ..participant.messages import COLOURS_OF_PAGES, words
 from ..participant.screen import PageScreen
 from .admission import Admission
 from .messages import Hello
+from .neighbours import Neighbours, Presence, whose
 from .offers import End, LinkError, Looks, StudyOffer
 from .one_paradigm import ParadigmOffer
 
@@ -40,6 +42,8 @@ UNFINISHED = "unfinished.jsonl"
 #: seconds in which a server that stops waits for the sessions to be recorded
 _FAREWELL_S = 10.0
 
+#: seconds between two exchanges with other workers
+_EXCHANGE_S = 1.0
 #: seconds between two looks at whether a full disk has room again
 _ROOM_S = 2.0
 #: bytes of events of one session that came too late to count
@@ -77,23 +81,6 @@ class Refusal:
     final: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Presence:
-    """Somebody who visits now.
-
-    Parameters
-    ----------
-    connected : whether the page is connected
-    place : where the participant is: the title of a page, ``trial``, ``questions``, ``last page``,
-        or ``arriving``
-    since : when the visit began (seconds since the epoch)
-    """
-
-    connected: bool
-    place: str
-    since: float
-
-
 #: where somebody is who does what the server has said; for everything else the title says it
 _PLACES = {
     "": "arriving",
@@ -113,6 +100,7 @@ class Visit:
     say : takes sentences for whoever has started the server
     turn_away : called when there is no place for the participant
     after : the visit of the same participant before this one, which ends before this one begins
+    worker : number of the worker that serves it
     """
 
     def __init__(
@@ -128,6 +116,7 @@ class Visit:
         clock: Callable[[], float] = time.monotonic,
         address: str = "",
         turns: Turns | None = None,
+        worker: int = 0,
     ) -> None:
         self.participant = hello.participant
         #: of the browser; empty where nobody knows it
@@ -135,7 +124,7 @@ class Visit:
         #: what the link says besides
         self.link: Mapping[str, str] = hello.link
         #: names the visit in the addresses of its pictures: nobody else can guess it
-        self.secret = secrets.token_urlsafe(24)
+        self.secret = f"{worker}-{secrets.token_urlsafe(24)}"
         self._page_screen = hello.screen.screen()
         self._calibration: Calibration | None = None
         self.channel = Channel(secrets.token_hex(12), self._keep, patience_s, offer.drop_out_s, clock, turns)
@@ -175,7 +164,13 @@ class Visit:
     def presence(self) -> Presence:
         """Presence of the participant."""
         what, title = self.channel.doing
-        return Presence(self.channel.in_use, _PLACES.get(what, title), self._began)
+        return Presence(
+            self.channel.in_use,
+            _PLACES.get(what, title),
+            self._began,
+            self.address,
+            self.channel.acted and not self.over,
+        )
 
     def may_join(self) -> bool:
         """Return whether the page may connect once more; it is counted."""
@@ -409,6 +404,7 @@ class VisitDesk:
     patience_s : for how long a session waits for a page that is gone
     clock : the server's own clock (s), by which the times of pages are judged
     frames : the server's frames; drawn in this process if not given
+    neighbours : the other workers of the server; there are none if not given
     """
 
     def __init__(
@@ -421,6 +417,7 @@ class VisitDesk:
         patience_s: float = 600.0,
         clock: Callable[[], float] = time.monotonic,
         frames: FrameStore | None = None,
+        neighbours: Neighbours | None = None,
     ) -> None:
         self.offer = offer
         #: the sentences for whoever has started the server
@@ -436,13 +433,26 @@ class VisitDesk:
         #: of sessions that work
         self.turns = Turns(_AT_WORK)
         self._visits: dict[str, Visit] = {}
+        self._over = threading.Event()
+        self.neighbours = neighbours or Neighbours(offer.folder)
+        if neighbours is not None:
+            threading.Thread(target=self._exchange, name="neighbours", daemon=True).start()
+
+    def _exchange(self) -> None:
+        """Tell the other workers who visits here, and listen to them."""
+        while not self._over.wait(_EXCHANGE_S):
+            with suppress(SpanLabError):  # the disk is full: they hear of it later
+                self.neighbours.exchange(self._present(), self.turned_away, [*self.notices.last])
 
     def _turned_away(self) -> None:
         with self._lock:
             self.turned_away += 1
 
     def present(self) -> dict[str, Presence]:
-        """Return who visits now, by identifier."""
+        """Return who visits now, by identifier: here, and at other workers."""
+        return self.neighbours.present | self._present()
+
+    def _present(self) -> dict[str, Presence]:
         with self._lock:
             visits = {name: visit for name, visit in self._visits.items() if not visit.over or visit.channel.in_use}
         return {name: visit.presence for name, visit in visits.items()}
@@ -472,6 +482,8 @@ class VisitDesk:
                 sentence(f"online.{title}", self.offer.language), sentence(f"online.{key}", self.offer.language), final
             )
 
+        if whose(hello.participant, self.neighbours.workers) != self.neighbours.number:
+            return refusal("refused", final=True)  # no page of ours comes here
         screen = hello.screen.screen()
         if screen.small and not self.offer.phones:
             return refusal("phone", "phone_title", final=True)
@@ -489,7 +501,8 @@ class VisitDesk:
                     name: other for name, other in self._visits.items() if not other.over or other.channel.in_use
                 }
                 others = [other for other in self._visits.values() if other is not visit]
-                if not self.admission.has_room(others, address):
+                elsewhere = [one.address for one in self.neighbours.present.values() if one.confirmed]
+                if not self.admission.has_room(others, address, elsewhere):
                     return refusal("full", "no_room_title")
                 if visit is not None:
                     visit.channel.close("the link of another session was opened")  # it would wait for its page
@@ -505,6 +518,7 @@ class VisitDesk:
                     self._clock,
                     address,
                     self.turns,
+                    self.neighbours.number,
                 )
                 self._visits[hello.participant] = visit
             visit.shows_on(screen)
@@ -525,6 +539,7 @@ class VisitDesk:
 
     def close(self) -> None:
         """End all sessions: each is recorded up to its last finished trial, and can be resumed."""
+        self._over.set()
         with self._lock:
             visits = list(self._visits.values())
         for visit in visits:

@@ -81,7 +81,10 @@ class Wire:
         self._hearing: threading.Thread | None = None
 
     def attach(self, send: Callable[[Mapping[str, Any]], None], instance: str, last: int) -> None:
-        address, origin = f"ws://127.0.0.1:{self._port}/visit", Origin(f"http://127.0.0.1:{self._port}")
+        address, origin = (
+            f"ws://127.0.0.1:{self._port}/visit?participant={self._participant}",
+            Origin(f"http://127.0.0.1:{self._port}"),
+        )
         self._open.close()  # a page has one connection
         if self._hearing is not None:
             self._hearing.join(10)

@@ -119,7 +119,7 @@ export class Link {
 
   connect() {
     if (this.stopped) return;
-    const socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${location.pathname.replace(/[^/]*$/, "")}visit`);
+    const socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${location.pathname.replace(/[^/]*$/, "")}visit?participant=${encodeURIComponent(this.participant)}`);
     this.socket = socket;
     this.welcome = false;
     socket.onopen = () => socket.send(JSON.stringify({
