@@ -115,6 +115,8 @@ class NetworkAgent(BatchAgent):
         }
         if self.asked:
             settings["asked"] = self.asked
+        if origin := self._origin():
+            settings["label"] = origin
         if self.noise is not None:
             settings |= {"noise": self.noise.strength, **({"noise_relative": True} if self.noise.relative else {})}
         if checkpoint.trained is not None:
@@ -134,6 +136,17 @@ class NetworkAgent(BatchAgent):
             settings["vectors"] = checkpoint.vectors.described()
         return settings
 
+    def _origin(self) -> str:
+        """How a network came to be what it is, where it was not by training alone; for figures."""
+        trained = self.checkpoint.trained
+        untrained = trained is not None and not trained.steps
+        facts = {
+            "wired, not learned": self.checkpoint.name == WIRED,
+            "untrained": untrained,
+            "noise added": self.noise is not None and self.noise.strength > 0,
+        }
+        return ", ".join(words for words, there in facts.items() if there)
+
     @override
     def introduction(self) -> list[str]:
         """Facts about a checkpoint of others in a line or two; of SpanLab's own, which have a card,
@@ -141,8 +154,6 @@ class NetworkAgent(BatchAgent):
         if self.checkpoint.published is not None:
             return self.checkpoint.published.lines(self.checkpoint.name, self.network.parameter_count)
         lines = [f"network:{self.asked} takes these trials as {self.name}"] if self.asked else []
-        if self.noise is not None:
-            lines.append(f"{self.name} has noise of {self.noise.typed} in its memory")
         if self.checkpoint.name == WIRED:
             lines.append(f"{WIRED} was wired: it solved N-back tasks without noise before its training began")
         return lines
@@ -375,16 +386,9 @@ def limit_for(tasks: Collection[str]) -> NoiseLimit:
     found = [limit for limit in known if set(tasks) & set(limit.tasks)]
     if len(found) == 1 and set(tasks) <= set(found[0].tasks):
         return found[0]
-    names = ", ".join(limit.paradigm for limit in known)
-    task = ", ".join(sorted(tasks)) or "(none)"
-    problem = (
-        "these trials have several tasks with different limits"
-        if len(found) > 1
-        else f"no strength of noise is known for the task {task}"
-    )
     raise SpanLabError(
-        f"network:{LIMITED} takes one of {names} at a time, and {problem}; choose one of these, or another network with"
-        " noise (laptop@20%)"
+        f"network:{LIMITED} takes one of {', '.join(limit.paradigm for limit in known)} at a time; choose one of these,"
+        " or another network with noise (laptop@20%)"
     )
 
 

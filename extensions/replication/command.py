@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .pages.worm import Units
 
 Paper = Literal["worm", "nback"]
+DEFAULT = "network:laptop"
 _TITLES = {"worm": "The WorM benchmark, made again", "nback": "The N-back study of language models, made again"}
 
 
@@ -70,12 +71,16 @@ def reproduce(
 
         need_torch()  # the sizes of the paper's networks are those of networks that are built
         from .pages import worm as found
+
+        beside = [one for _, one in found.ONE_TASK]
     else:
         from .pages import nback as found
+
+        beside = []
     many = trials or found.TRIALS
     named, place = words(agent), Path(output)
     in_folder = [] if networks is None else networks_in(Path(networks))
-    agents = [*named, *in_folder] or ["network:laptop"]
+    agents = [*named, *in_folder] or [DEFAULT]
     sessions = Path(data or place / "data") / f"{many}-trials-seed-{seed}"
     folders, absent = _sessions(paper, agents, many, seed, sessions)
     command = [
@@ -89,10 +94,11 @@ def reproduce(
     command += ["--trials", str(trials)] * (trials is not None) + ["--seed", str(seed)] * (seed != 1)
     command += ["--data", str(data)] * (data is not None)
     command += ["--networks", str(networks)] * (networks is not None)
+    at_hand = [*agents, *beside] if agents == [DEFAULT] else agents
     facts = (
         f"{many} {'trials' if paper == 'worm' else 'blocks'} of each paradigm",
         f"seed {seed}",
-        f"answerers at hand: {', '.join(agents)}",
+        f"answerers at hand: {', '.join(at_hand)}",
     )
     units = (_units(agents, seed, Path(data or place) / "units"),) if paper == "worm" else ()
     entries = found.entries(folders, absent, *units)
@@ -158,9 +164,10 @@ def _sessions(paper: Paper, agents: list[str], trials: int, seed: int, data: Pat
     from spanlab.sessions.run import replay_sessions, say_on_stderr
 
     if paper == "worm":
-        from .pages.worm import ERRORLESS, FURTHER, PARADIGMS
+        from .pages.worm import ERRORLESS, FURTHER, ONE_TASK, PARADIGMS
 
         wanted = [(paradigm, ERRORLESS) for paradigm in PARADIGMS]
+        wanted += ONE_TASK if agents == [DEFAULT] else []
         taken: tuple[str, ...] = (*PARADIGMS, *FURTHER)
     else:
         from .pages.nback import PARADIGMS

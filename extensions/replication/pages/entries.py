@@ -74,6 +74,11 @@ class Entry:
     source: str = ""
     check: bool = False
 
+    @property
+    def compared(self) -> bool:
+        """Whether its rows have values, ours or published."""
+        return any(row.ours or row.published for row in self.rows)
+
 
 @dataclass(frozen=True)
 class Page:

@@ -9,14 +9,16 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from spanlab.agents.network import model_settings
-from spanlab.agents.network.checkpoints_io import worm_tasks
+from spanlab.agents.network.checkpoints_io import locate, shipped, worm_tasks
 from spanlab.agents.network.models import empty
 from spanlab.agents.network.sweeps import read_sweep
+from spanlab.agents.network.training import draw as draw_curves
 from spanlab.analysis import figure_named
 from spanlab.analysis.data import Data, load
 from spanlab.analysis.figures import (
@@ -40,6 +42,8 @@ from .entries import Entry, Row, Verdict, verdict_of
 
 #: Probability with which a network that guesses blindly would be taken for one that does not.
 LEVEL = 0.001
+#: Below this a score of Table A3 has a star.
+STARRED = 0.01
 #: More trials than this are not asked for.
 _MOST = 1_000_000
 
@@ -129,6 +133,15 @@ def above_blind(items: pd.DataFrame) -> tuple[bool, str]:
     return p < LEVEL, said if p < LEVEL else f"{said}; {enough(needed)}"
 
 
+def guessers(data: Data, paradigm: str) -> list[str]:
+    """Who, of those in a figure, is not shown to do better than guess, in sentences."""
+    items = data.scored.parts[paradigm].items
+    found = {str(agent): above_blind(own) for agent, own in items.groupby("agent", observed=True)}
+    return [
+        f"{agent} is not shown to do better than guess: {said}." for agent, (knows, said) in found.items() if not knows
+    ]
+
+
 LEAD = (
     "Sikarwar, A., & Zhang, M. (2023). Decoding the Enigma: Benchmarking Humans and AIs on the Many Facets of Working"
     " Memory. Advances in Neural Information Processing Systems, Datasets and Benchmarks."
@@ -139,6 +152,9 @@ TRIALS = 400
 PARADIGMS = ("vsr", "vir", "cs", "smu", "vsrec", "cd")
 #: Those of further figures, which have no scores.
 FURTHER = ("lsr", "lsr_long")
+#: Networks that ship, are of the paper's make and were trained on one task alone: they take it
+#: beside the agent that is taken when none is named.
+ONE_TASK = [("vsr", "network:worm-vsr")]
 #: An observer without errors, to hold the definitions of scores against published models that made
 #: none.
 ERRORLESS = "ideal"
@@ -209,12 +225,14 @@ def entries(data: Sequence[Path], absent: Sequence[str], units: Units) -> list[E
     errorless = [folder for folder in sessions if read_session(folder)["agent"] == ERRORLESS]
     networks = [folder for folder in sessions if folder not in errorless]
     found = [
+        characteristics(),
         grid_tried(),
         time_map(),
         data_sets(),
         network_sizes(),
         errorless_scores(errorless),
         network_scores(networks, absent),
+        together(networks),
     ]
     loaded = load(networks) if networks else None
     found += [
@@ -222,7 +240,44 @@ def entries(data: Sequence[Path], absent: Sequence[str], units: Units) -> list[E
         *(_of_lists(number, paradigm, loaded) for number, paradigm in _LISTS.items()),
         *(_units(name, file, what, units) for name, (file, what) in UNITS.items()),
     ]
-    return [*found, *map(_elsewhere, OTHERS)]
+    found += [_training(number, sessions) for number in _TRAINING]
+    return [*found, *(_elsewhere(number) for number in OTHERS if number not in _TRAINING)]
+
+
+#: What the paper's figures show of memory: the task, the number of the figure, and the command that
+#: draws it.
+_CHARACTERISTICS = (
+    ("accuracy by list length", "vsr", "4A", "worm-vsr"),
+    ("primacy and recency", "vsr", "4A", "worm-vsr"),
+    ("retention interval", "vir", "4B", "worm-vir"),
+    ("cognitive load", "cs", "4C", "worm-cs"),
+    ("conflict of domains", "cs", "4C", "worm-cs"),
+    ("set size", "smu", "4D", "worm-smu"),
+    ("memory resolution", "vsrec", "4E", "worm-vsrec"),
+    ("features and their conjunctions", "cd", "4F", "worm-cd"),
+    ("states in task switching", "sts", "5A", "task_switching"),
+    ("clusters of units by task", "all ten", "5B, 5C, A6", "units, task_variance, lesions"),
+    ("units that prefer a task", "all ten", "5D", "fractional_variance"),
+)
+
+
+def characteristics() -> Entry:
+    """The characteristics of memory that the paper's figures show, with the command that draws each."""
+    rows = []
+    for what, task, number, name in _CHARACTERISTICS:
+        command = (
+            f"spanlab figure {name} DATA" if name.startswith("worm") else f"spanlab neural NETWORK -o DIR    # {name}"
+        )
+        rows.append(Row((what, task, number, command), "", ""))
+    return Entry(
+        "characteristics",
+        "Eleven characteristics of memory: which command draws each",
+        "ours alone",
+        "eight are of behaviour, three of units; the figures are further down, of the networks at hand",
+        ("what", "task", "figure", "command"),
+        tuple(rows),
+        check=True,
+    )
 
 
 def published_times() -> list[dict[str, str]]:
@@ -378,17 +433,22 @@ def network_scores(sessions: Sequence[Path], absent: Sequence[str]) -> Entry:
     loaded = load(list(sessions))
     table = scores.scores(loaded.scored, human=loaded.human)
     models = _models(sessions)
+    alone = {info["agent"]: said for info in map(read_session, sessions) if (said := _alone(info))}
     rows = []
     for (task, name), theirs in printed.groupby(["task", "score"], sort=False):
         ranked = theirs.sort_values("value", kind="stable")
-        ends = [f"{row['value']:.3f} ({row['model']})" for row in (ranked.iloc[0].to_dict(), ranked.iloc[-1].to_dict())]
+        ends = [
+            f"{_starred(row['value'], bool(row['p_below_0.01']))} ({row['model']})"
+            for row in (ranked.iloc[0].to_dict(), ranked.iloc[-1].to_dict())
+        ]
         span = " to ".join(ends)
         score_rows = table[(table["task"] == task) & (table["score"] == name)]
         for row in score_rows.to_dict("records"):
             ours = _with_interval(row)
             model = models.get(row["agent"])
             if model is None:
-                rows.append(Row((str(task), str(name), row["agent"]), ours, span, "ours alone", row["note"]))
+                said = "; ".join(filter(None, [alone.get(row["agent"], ""), row["note"]]))
+                rows.append(Row((str(task), str(name), row["agent"]), ours, span, "ours alone", said))
             else:
                 value = float(theirs[theirs["model"] == model]["value"].iloc[0])
                 items = loaded.scored.parts[row["paradigm"]].items
@@ -419,16 +479,40 @@ def network_scores(sessions: Sequence[Path], absent: Sequence[str]) -> Entry:
         ("task", "score", "network"),
         tuple(rows),
         caption=(
-            "In brackets: 95% intervals over trials. Published: of the twelve networks the nearest to people and the"
-            " furthest; the command prints all. A network of a published make must first be above the best blind guess"
-            " in the task. Its score is the same if the whole interval is within a margin of the printed value: half"
-            " the standard deviation of the twelve printed values (analysis/published/worm_margins.csv, fixed before"
-            " any run)."
+            "A star, as in the paper: a two-tailed t test tells the slope or the mean from that of somebody who guesses"
+            " (p < .01), in whichever direction. In brackets: 95% intervals over trials. Published: of the twelve"
+            " networks the nearest to people and the furthest; the command prints all. A network of a published make"
+            " must first be above the best blind guess in the task. Its score is the same if the whole interval is"
+            " within a margin of the printed value: half the standard deviation of the twelve printed values"
+            " (analysis/published/worm_margins.csv, fixed before any run)."
         ),
         source=_PRINTED_A3,
         notes=tuple(absent),
         command=f"spanlab scores {' '.join(sorted({str(folder.parent) for folder in sessions}))}",
     )
+
+
+#: Networks of about as many parameters (Table A4), of which the paper has LSTM-256 as the best.
+_EQUAL = ("RNN-256", "GRU-256", "LSTM-256", "TRF-96")
+
+
+def together(sessions: Sequence[Path]) -> Entry:
+    """Mean accuracy over the tasks of Table A3 of the networks of a published make, those of equal
+    size marked."""
+    title = "Beside Figure A4: mean accuracy of each network over tasks, and networks of equal size"
+    models = _models(sessions)
+    if not models:
+        why = "no network at hand is of the make of one of the twelve, trained on all tasks"
+        return Entry("together", title, "not available here", why)
+    items = load(list(sessions)).scored.items
+    rows = []
+    for agent, model in sorted(models.items(), key=lambda pair: pair[1]):
+        own = items[items["agent"] == agent]
+        means = own[own["paradigm"].isin(PARADIGMS)].groupby("paradigm", observed=True)["correct"].mean()
+        equal = "of equal size" if model in _EQUAL else ""
+        rows.append(Row((model, equal, f"{len(means)}"), f"{means.mean():.3f}", "", "", agent))
+    said = "of the four of equal size the paper has LSTM-256 as the best; its means are pictures"
+    return Entry("together", title, "ours alone", said, ("network", "size", "tasks"), tuple(rows))
 
 
 def _published_rows(printed: pd.DataFrame) -> tuple[Row, ...]:
@@ -461,6 +545,15 @@ def _models(sessions: Sequence[Path]) -> dict[str, str]:
     return found
 
 
+def _alone(info: Mapping[str, Any]) -> str:
+    """What is said of a network that was trained on one task."""
+    settings = info.get("agent_settings") or {}
+    trained = list(settings.get("trained_on") or ())
+    if len(trained) != 1 or not settings.get("hidden"):
+        return ""
+    return f"{settings['architecture']} with {settings['hidden']} units, trained on {trained[0]} alone"
+
+
 def behaviour(figure: PaperFigure, data: Data | None, absent: Sequence[str]) -> Entry:
     kept = f" ({figure.kept})" if figure.keeps else ""
     title = f"{_called(figure.name)}: {figure.paradigm}, {figure.title}{kept}"
@@ -481,7 +574,7 @@ def behaviour(figure: PaperFigure, data: Data | None, absent: Sequence[str]) -> 
         "networks at hand, and people as published; the curves of the published networks are pictures in the paper, and"
         " their numbers are not at hand",
         picture=draw(drawing.spec, drawing.agents),
-        notes=tuple(drawing.notes),
+        notes=(*guessers(data, figure.paradigm), *drawing.notes),
         command=f"spanlab figure {figure.name} DATA -o FILE.svg",
     )
 
@@ -518,7 +611,7 @@ def _of_lists(number: str, paradigm: str, data: Data | None) -> Entry:
         f"networks at hand; the published figure shows {shows['models'] or 'published networks'}, whose curves are"
         " pictures",
         picture=draw(drawing.spec, drawing.agents),
-        notes=tuple(drawing.notes),
+        notes=(*guessers(data, paradigm), *drawing.notes),
         command=f"spanlab figure {NUMBERS[number]} DATA --paradigm {paradigm} -o FILE.svg",
     )
 
@@ -537,6 +630,28 @@ def _units(name: str, file: str, what: str, units: Units) -> Entry:
         " figure is a picture of another network's"
     )
     return Entry(name, title, "ours alone", said, picture=drawn.read_text(encoding="utf-8"), command=command)
+
+
+#: Figures of training: those of networks with several tasks, and of single tasks.
+_TRAINING = {"worm-a4": True, "worm-a14": False}
+
+
+def _training(number: str, sessions: Sequence[Path]) -> Entry:
+    """Training curves from the log of a network at hand: of one that learned several tasks, or of
+    one that learned a single one."""
+    several, short = _TRAINING[number], number.removeprefix("worm-").upper()
+    for settings in (read_session(folder).get("agent_settings") or {} for folder in sessions):
+        name = settings.get("checkpoint")
+        if name not in shipped() or (len(settings["trained_on"]) > 1) != several:
+            continue
+        with TemporaryDirectory() as folder:
+            drawn = Path(folder) / "curves.svg"
+            draw_curves(locate(name).with_suffix(".log.jsonl"), drawn)
+            picture = drawn.read_text(encoding="utf-8")
+        said = f"the training of network:{name}, from the log that ships with it; the published curves are pictures"
+        title = f"Figure {short}: {numbered()[short]['what']}"
+        return Entry(number, title, "ours alone", said, picture=picture, command="spanlab train PRESET    # NAME.svg")
+    return _elsewhere(number)
 
 
 def _elsewhere(number: str) -> Entry:
@@ -579,7 +694,12 @@ _UNJUDGED = {
 def _with_interval(score: Mapping[Any, Any]) -> str:
     if math.isnan(score["value"]):
         return "–"
-    return f"{score['value']:.3f}" + ("" if math.isnan(score["low"]) else f" [{score['low']:.3f}, {score['high']:.3f}]")
+    spread = "" if math.isnan(score["low"]) else f" [{score['low']:.3f}, {score['high']:.3f}]"
+    return _starred(score["value"], score["p"] < STARRED) + spread
+
+
+def _starred(value: float, starred: bool) -> str:
+    return f"{value:.3f}{'*' * starred}"
 
 
 def _held_against(what: tuple[str, ...], row: Mapping[Any, Any], printed: float, items: pd.DataFrame) -> Row:

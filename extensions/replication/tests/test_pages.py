@@ -197,7 +197,7 @@ def test_scores_of_another_definition_are_not_held_against_print() -> None:
     items = pd.DataFrame(
         {"session": "s", "unit_trial": range(20), "correct": True, "blind": 0.5, "chance": 0.5, "paradigm": "vsrec"}
     )
-    row = {"value": 0.9, "low": 0.89, "high": 0.91, "note": ""}
+    row = {"value": 0.9, "low": 0.89, "high": 0.91, "p": 0.5, "note": ""}
     judged_rows = [
         worm._held_against(("vsrec", name, "mine"), row, 0.9, items) for name in ("A_patterndiff", "B_patterndiff")
     ]
@@ -215,9 +215,29 @@ def test_whoever_is_at_hand_stands_beside_the_published_networks(tmp_path: Path)
     assert len(rows) == 13, "all scores of the published table"
     mine = rows["smu", "B_setsize"]
     assert (mine.verdict, mine.what[2]) == ("ours alone", "capacity (simulated)")
-    assert mine.published == "0.133 (TRF-1024) to 0.680 (RNN-96)"
+    assert mine.published == "0.133* (TRF-1024) to 0.680* (RNN-96)"
+    assert re.match(r"0\.\d+\* \[", mine.ours), "told from guessing by the paper's test"
     assert rows["vir", "A_retentioninterval"].verdict == "not available here"
     assert worm.network_scores([], []).verdict == "not available here"
+
+
+def test_a_figure_says_who_guesses_and_of_which_tasks_a_network_knows_one(tmp_path: Path) -> None:
+    levels = {"list_length": 3}
+    for agent in ("chance", "network:worm-vsr"):
+        replay("vsr", agent, trials=40, levels=levels, data=tmp_path, say=lambda _: None)
+    sessions = worm.find_sessions([tmp_path])
+    entry = worm.behaviour(worm.PAPER_FIGURES[0], worm.load(sessions), [])
+    assert [note.partition(":")[0] for note in entry.notes if "guess:" in note] == [
+        "chance (guessing) is not shown to do better than guess"
+    ]
+    table = worm.network_scores(sessions, [])
+    said = [row.said for row in table.rows if row.what[2] == "network:worm-vsr"]
+    assert said
+    assert all(one.startswith("lstm with 256 units, trained on vsr alone") for one in said)
+    curves = {number: worm._training(number, sessions) for number in worm._TRAINING}
+    assert "network:worm-vsr" in curves["worm-a14"].said
+    assert "<svg" in curves["worm-a14"].picture
+    assert curves["worm-a4"].verdict == "not available here", "one task is no mean over tasks"
 
 
 def test_verdicts_say_how_many_rows_differ() -> None:

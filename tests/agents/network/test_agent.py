@@ -21,7 +21,7 @@ from conditions import some_conditions  # noqa: E402
 
 from spanlab.agents.base import Response, TrialContext  # noqa: E402
 from spanlab.agents.network import NetworkAgent, model_settings, read_config  # noqa: E402
-from spanlab.agents.network.agent import one_thread  # noqa: E402
+from spanlab.agents.network.agent import MemoryNoise, one_thread  # noqa: E402
 from spanlab.agents.network.checkpoints_io.checkpoint import TrainedOn, locate, save, shipped  # noqa: E402
 from spanlab.agents.network.inputs.data import make_pool  # noqa: E402
 from spanlab.agents.network.inputs.frames import NetworkFrames  # noqa: E402
@@ -234,6 +234,9 @@ def test_a_transformer_says_before_a_session_that_trials_are_too_long(tmp_path: 
 
 def test_settings_tell_which_network_it_was() -> None:
     settings = NetworkAgent("laptop").settings()
+    assert "label" not in settings, "trained, as networks are"
+    assert NetworkAgent("wired-nback").settings()["label"] == "wired, not learned"
+    assert NetworkAgent("laptop", MemoryNoise(0.2)).settings()["label"] == "noise added"
     assert settings["checkpoint"] == "laptop"
     assert settings["architecture"] == "lstm"
     assert len(settings["sha256"]) == 64
