@@ -359,6 +359,7 @@ def test_no_object_holds_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
         (400, "This model's maximum context length is 8192 tokens.", None, "too long for the model 'm'"),
         (500, "Requested tokens (3000) exceed context window of 2048", None, "too long for the model 'm'"),
         (404, "models/m is not found", None, "knows no model 'm'"),
+        (400, "/chat/completions: Invalid model name passed in model=m.", None, "knows no model 'm'"),
         (
             400,
             "temperature must be 1",
