@@ -29,31 +29,34 @@ PEOPLE = 24
 #: standard deviation over people of the log odds of a right answer: in all conditions, and in each
 #: by itself
 SPREAD, OWN_SPREAD = 0.5, 0.15
-CHANCE = {"vsr": 1 / 9, "vsrec": 1 / 2, "vir": 1 / 2, "smu": 1 / 9, "cd": 1 / 2, "cs": 1 / 8}
+CHANCE = {"vsr": 1 / 9, "vsrec": 1 / 2, "vir": 1 / 2, "smu": 1 / 9, "cd": 1 / 2}
+#: how many people guess in a population that is skewed
+GUESSING = {"normal": 0.0, "a tenth guess": 0.1}
 #: how many trials of the suite each condition has, and how many answers a trial gives there
-TRIALS = {"vsr": (60, 1), "vsrec": (40, 1), "vir": (62, 1), "smu": (40, 2), "cd": (40, 1), "cs": (15, 2)}
+TRIALS = {"vsr": (60, 1), "vsrec": (40, 1), "vir": (62, 1), "smu": (40, 2), "cd": (40, 1)}
 #: columns whose levels share no trial; the others are positions within a trial
 APART = {
     "vsr": ("list_length",),
     "vsrec": ("factor_pattern_distractor_difference",),
     "vir": ("serial_position", "retention_steps"),
 }
-LOADS = (1700 / 9500, 3 * 1700 / 9500)
 
 
 def means_of(paradigm: str) -> tuple[tuple[str, ...], dict[Place, float]]:
-    """The share of right answers of people in each condition; loads are those of the suite."""
+    """The share of right answers of people in each condition."""
     people = of_published_people(paradigm)
     if people is None:
         raise ValueError(f"{paradigm} has no published people")
-    if paradigm != "cs":
-        return people.by, dict(people.means)
-    domains = sorted({place[:2] for place in people.means})
-    return people.by, {(*domain, round(load, 9)): 0.92 - 0.6 * load for domain in domains for load in LOADS}
+    return people.by, dict(people.means)
 
 
 def drawn(
-    paradigm: str, by: Sequence[str], means: Mapping[Place, float], random: np.random.RandomState, people: int = 0
+    paradigm: str,
+    by: Sequence[str],
+    means: Mapping[Place, float],
+    random: np.random.RandomState,
+    people: int = 0,
+    guessing: float = 0.0,
 ) -> Answerer:
     """Simulated answers to the suite: of one model, trial by trial, or of people, a mean for each
     person and condition."""
@@ -62,9 +65,11 @@ def drawn(
     values: dict[Place, np.ndarray] = {}
     ids: dict[Place, np.ndarray] = {}
     shift = random.normal(0, SPREAD, people)
+    guesses = random.random_sample(people) < guessing
     for place, centre in odds.items():
         if people:
             share = expit(centre + shift + random.normal(0, OWN_SPREAD, people))
+            share[guesses] = CHANCE[paradigm]
             values[place], ids[place] = random.binomial(trials * answers, share) / (trials * answers), np.arange(people)
         else:
             values[place] = random.binomial(answers, means[place], trials) / answers
@@ -87,21 +92,24 @@ def everybody(means: Mapping[Place, float]) -> dict[Place, float]:
     }
 
 
-def verdicts(effect: Effect, model: str, samples: int, seed: int = 1, people: int = PEOPLE) -> Counter[str]:
-    """How often each verdict is given of simulated people and ``like`` them, a ``guesser``, or a
-    model ``at the margin``."""
+def verdicts(
+    effect: Effect, model: str, samples: int, seed: int = 1, people: int = PEOPLE, guessing: float = 0.0
+) -> Counter[str]:
+    """How often each verdict is given of simulated people, of whom some may be ``guessing``, and ``other
+    people``, a ``machine`` like them, a ``guesser``, or a model ``at the margin``."""
     random = np.random.RandomState(seed)
     by, means = means_of(effect.paradigm)
-    places = sorted(means, key=str)
-    centre = everybody(means)
+    places, chance = sorted(means, key=str), CHANCE[effect.paradigm]
+    centre = {place: (1 - guessing) * mean + guessing * chance for place, mean in everybody(means).items()}
     if model == "guesser":
-        centre = dict.fromkeys(means, CHANCE[effect.paradigm])
+        centre = dict.fromkeys(means, chance)
     elif model == "at the margin":
         centre = at_margin(effect, by, centre)
     counts: Counter[str] = Counter()
     for _ in range(samples):
-        mine = value_of(effect, drawn(effect.paradigm, by, centre, random), places)
-        theirs = value_of(effect, drawn(effect.paradigm, by, means, random, people), places)
+        other = (means, random, people, guessing) if model == "other people" else (centre, random)
+        mine = value_of(effect, drawn(effect.paradigm, by, *other), places)
+        theirs = value_of(effect, drawn(effect.paradigm, by, means, random, people, guessing), places)
         assert isinstance(mine, Contrast)
         assert isinstance(theirs, Contrast)
         counts[judge(effect, mine, theirs)] += 1
@@ -145,29 +153,32 @@ def true_difference(
 
 
 def rates(suite: Suite, samples: int = 400) -> str:
-    """A Markdown table of how often verdicts are given."""
+    """A Markdown table of how often verdicts are given, and what the suite's file says of them."""
+    whose = ("other people", "machine", "guesser")
     lines = [
-        (
-            "| effect | margin | like people: same | like people: differs | at the margin: same | guesser's distance |"
-            " guesser: differs | guesser: same |"
-        ),
-        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| effect | margin | guesser's distance | people | other people | machine | guesser | at the margin |",
+        "| --- " * 8 + "|",
     ]
+    of_file = list[str]()
     for effect in suite.effects:
         if effect.paradigm in NBACK:
             continue
-        like, edge, guesser = (verdicts(effect, model, samples) for model in ("like", "at the margin", "guesser"))
         by, means = means_of(effect.paradigm)
         apart = true_difference(effect, dict.fromkeys(means, CHANCE[effect.paradigm]), everybody(means), by)
-        shares = [
-            f"{count / samples:.0%}"
-            for count in (like["same"], like["differs"], edge["same"], guesser["differs"], guesser["same"])
-        ]
-        lines.append(
-            f"| {effect.name} | {effect.margin:g} | {shares[0]} | {shares[1]} | {shares[2]} | {apart:+.1f} |"
-            f" {shares[3]} | {shares[4]} |".replace("-", "−")
-        )
-    return "\n".join(line.replace("−−−", "---") for line in lines)
+        chances = dict[str, dict[str, list[int]]]()
+        for called, guessing in GUESSING.items():
+            every = {who: verdicts(effect, who, samples, guessing=guessing) for who in (*whose, "at the margin")}
+            pairs = {
+                who: [round(100 * counts[word] / samples) for word in ("same", "differs")]
+                for who, counts in every.items()
+            }
+            cells = [f"{pairs[who][0]}, {pairs[who][1]}" for who in whose]
+            edge = pairs.pop("at the margin")[0]
+            chances[called] = pairs
+            row = (effect.name, f"{effect.margin:g}", f"{apart:+.1f}", called, *cells, str(edge))
+            lines.append(f"| {' | '.join(row)} |".replace("-", "−"))
+        of_file.append(f"{effect.name}: chances: {chances}".replace("'", ""))
+    return "\n".join([*(line.replace("−−−", "---") for line in lines), "", *of_file])
 
 
 def published(folder: Path) -> list[Path]:

@@ -75,8 +75,8 @@ def _ends(value: Contrast | float, scale: float) -> dict[str, float | None]:
 def _beside(effect: Effect, agent: Answerer, other: Answerer) -> dict[str, Any] | None:
     """An effect of an agent beside that of people or of a published model; None where they share
     too few conditions."""
-    mine_at, theirs_at = shared_places(effect, agent, other)
-    mine, theirs = value_of(effect, agent, mine_at), value_of(effect, other, theirs_at)
+    places = shared_places(agent, other)
+    mine, theirs = value_of(effect, agent, places), value_of(effect, other, places)
     if not isinstance(mine, Contrast) or theirs is None:
         return None
     raw = isinstance(theirs, Contrast)
@@ -87,7 +87,7 @@ def _beside(effect: Effect, agent: Answerer, other: Answerer) -> dict[str, Any] 
         "data": "raw answers" if raw else "published means",
         "n": other.n if raw else None,
         "unit": other.unit if raw else "",
-        "conditions": len(mine_at),
+        "conditions": len(places),
         "agent": _ends(mine, scale),
         "reference": _ends(theirs, scale),
         "difference": {
@@ -95,7 +95,7 @@ def _beside(effect: Effect, agent: Answerer, other: Answerer) -> dict[str, Any] 
             "low": _number(low * scale),
             "high": _number(high * scale),
         },
-        "verdict": _verdict(effect, mine, theirs, _of_guessing(effect, agent, mine_at)),
+        "verdict": _verdict(effect, mine, theirs, _of_guessing(effect, agent, places)),
     }
 
 
@@ -148,6 +148,7 @@ def effect_entry(
         "effect": effect.effect,
         "unit": effect.unit,
         "margin": effect.margin,
+        "chances": {people: {who: [*pair] for who, pair in rows.items()} for people, rows in effect.chances.items()},
     }
     if agent is None:
         return entry | {"agent": None, "against": []}
@@ -158,7 +159,7 @@ def effect_entry(
     ]
     against = [beside for beside in pairs if beside is not None]
     first = next((other for other in others if _beside(effect, agent, other) is not None), None)
-    places = sorted(agent.means, key=str) if first is None else shared_places(effect, agent, first)[0]
+    places = sorted(agent.means, key=str) if first is None else shared_places(agent, first)
     own = value_of(effect, agent, places)
     guessed = (
         value_of(effect, replace(agent, means=agent.guessed, weighted=_weighted(agent.guessed)), places)
@@ -383,10 +384,7 @@ def _count(
     """Count the trials, and those in conditions that a reference has, too."""
     items = scored.parts[paradigm].items
     total = int(items["unit_trial"].nunique())
-    places: set[Any] = set()
-    for effect in effects:
-        for other in references:
-            places |= {*shared_places(effect, agent, other)[0]}
+    places = {place for other in references for place in shared_places(agent, other)}
     columns = [("factor_n" if name == "n" else name) for name in agent.by]
     if "factor_n" in columns and "factor_n" not in items.columns:
         columns = ["set_size"]

@@ -288,13 +288,9 @@ def value_of(effect: Effect, answerer: Answerer, places: Sequence[Place]) -> Con
     return None if np.isnan(weight).any() else answerer.weighted(places, weight)
 
 
-def shared_places(effect: Effect, agent: Answerer | None, other: Answerer) -> tuple[list[Place], list[Place]]:
-    """The conditions over which an agent, and over which another one, are measured."""
-    theirs = sorted(other.means, key=str)
-    if agent is None or effect.conditions == "each its own":
-        return sorted(agent.means, key=str) if agent is not None else [], theirs
-    both = [place for place in theirs if place in agent.means]
-    return both, both
+def shared_places(agent: Answerer, other: Answerer) -> list[Place]:
+    """The conditions that both have."""
+    return [place for place in sorted(other.means, key=str) if place in agent.means]
 
 
 __all__ = [

@@ -61,8 +61,11 @@ class Effect(_Strict):
         description="columns within whose levels it is computed before it is averaged; by default all other columns",
     )
     unit: str = Field(default="points", description="what its numbers are")
-    conditions: Literal["shared", "each its own"] = Field(
-        default="shared", description="whether agent and people have the same conditions"
+    chances: dict[str, dict[str, tuple[float, float]]] = Field(
+        default={},
+        description=(
+            "by kind of people and who is compared with 24 of them: percent of the verdicts same and differs, simulated"
+        ),
     )
 
     @property
