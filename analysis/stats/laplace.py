@@ -495,6 +495,38 @@ class Probit(Laplace):
         return float(self.y @ log_ndtr(eta) + (self.n - self.y) @ log_ndtr(-eta))
 
 
+class Normal(Laplace):
+    """The same of values with mean ``A u`` and a normal residual, whose standard deviation stands after
+    those of the components; Laplace's approximation is exact.
+
+    Parameters
+    ----------
+    y, n, squares : the sum of the values of each row, their number, and the sum of their squares
+    """
+
+    def __init__(
+        self, y: np.ndarray, n: np.ndarray, fixed: np.ndarray, levels: Sequence[np.ndarray], squares: np.ndarray
+    ) -> None:
+        super().__init__(y, n, fixed, levels)
+        self.many.append(0)
+        self.squares, self.residual = float(squares.sum()), 1.0
+
+    @override
+    def _precision(self, sd: Sequence[float] | np.ndarray) -> np.ndarray:
+        self.residual = float(sd[-1])
+        return super()._precision(sd)
+
+    @override
+    def _at(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        weight = self.n / self.residual**2
+        return self.y / self.residual**2 - weight * (self.design @ u), weight, np.zeros(len(self.n))
+
+    @override
+    def _of_answers(self, eta: np.ndarray) -> float:
+        away = self.squares - 2 * float(self.y @ eta) + float(self.n @ eta**2)
+        return -away / (2 * self.residual**2) - float(self.n.sum()) * math.log(self.residual)
+
+
 def fit(model: Laplace, *, restricted: bool = True, penalised: bool = True) -> Fit:
     """Estimate standard deviations and fixed effects.
 

@@ -19,7 +19,7 @@ import pandas as pd
 
 from ...core.agent_kinds import kind_named
 from ...core.errors import SpanLabError
-from ..data.coding import plain_name
+from ..data.coding import natural, plain_name, plain_value
 from ..data.scoring import WHO, Scored
 from ..data.unread import testable
 from ..effects.conditions import question_of
@@ -114,7 +114,7 @@ def _table(
                 {"kind": "answerers", "contrast": f"{first[2]} minus {second[2]}"} | _apart(mine, theirs, units)
             )
     for who in ranked:
-        conditions = sorted(known[who], key=lambda place: [(isinstance(one, str), one) for one in place])
+        conditions = sorted(known[who], key=lambda place: [natural(plain_value(one)) for one in place])
         pairs = (
             combinations(conditions, 2)
             if len(conditions) <= _PAIRS

@@ -37,7 +37,7 @@ from ..data.style import listed, of_kinds, same_trials
 from ..data.unread import UNREAD_COLUMNS, testable, with_replies, withheld_notes
 from ..means.bootstrap import FEW
 from ..means.cell_means import unit_means
-from .laplace import Fit, FitError, Laplace, fit
+from .laplace import Fit, FitError, Laplace, Normal, fit
 
 #: Standard deviation of the normal prior of a cell's log odds.
 PRIOR_SD = 3.0
@@ -181,21 +181,42 @@ def mixed_model(scored: Scored, paradigm: str, by: str | None = None) -> Mixed:
         there = bool((scored.items["paradigm"] == paradigm).any())
         why = f"Only yardsticks answered {paradigm}" if there else f"There are no scored answers to {paradigm}"
         return Mixed(cells, None, f"{why}: nothing can be compared.", cells.notes)
-    columns = ["cell", *cells.components]
-    rows = cells.items.groupby(columns, sort=True)["correct"].agg(["sum", "size"]).reset_index()
+    rows = _counted(cells)
+    model = Laplace(*_design(cells, rows), prior_sd=PRIOR_SD)
+    return _fitted(cells, model)
+
+
+def mixed_time_model(scored: Scored, paradigm: str, by: str | None = None) -> Mixed:
+    """The same of the logarithm of the times of right answers (``correct`` in its cells), which is normal,
+    without priors."""
+    items = scored.items[(scored.items["correct"] == 1) & (scored.items["rt_ms"] > 0)]
+    cells = sort_cells(replace(scored, items=items.assign(correct=np.log(items["rt_ms"].astype(float)))), paradigm, by)
+    if not cells.components:
+        return Mixed(cells, None, "No model: too few people have times.", cells.notes)
+    rows = _counted(cells)
+    return _fitted(cells, Normal(*_design(cells, rows), squares=rows["squares"].to_numpy(float)), penalised=False)
+
+
+def _counted(cells: Cells) -> pd.DataFrame:
+    """Rows that differ in what the model knows, with the number of their answers and their sum."""
+    items = cells.items.assign(_square=cells.items["correct"] ** 2)
+    groups = items.groupby(["cell", *cells.components], sort=True)
+    return groups.agg(sum=("correct", "sum"), size=("correct", "size"), squares=("_square", "sum")).reset_index()
+
+
+def _design(cells: Cells, rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[np.ndarray]]:
     fixed = np.eye(len(cells.table))[rows["cell"].to_numpy()]
-    model = Laplace(
-        rows["sum"].to_numpy(float),
-        rows["size"].to_numpy(float),
-        fixed,
-        [rows[name].to_numpy() for name in cells.components],
-        prior_sd=PRIOR_SD,
-    )
+    levels = [rows[name].to_numpy() for name in cells.components]
+    return rows["sum"].to_numpy(float), rows["size"].to_numpy(float), fixed, levels
+
+
+def _fitted(cells: Cells, model: Laplace, penalised: bool = True) -> Mixed:
     try:
-        fitted = fit(model)
+        fitted = fit(model, penalised=penalised)
     except FitError as error:
         return Mixed(cells, None, f"No model: {error}.", cells.notes)
-    return Mixed(cells, fitted, "", (*cells.notes, *_notes_on_fit(cells, fitted)), model)
+    notes = _notes_on_fit(cells, fitted) if penalised else []
+    return Mixed(cells, fitted, "", (*cells.notes, *notes), model)
 
 
 def _notes_on_fit(cells: Cells, fitted: Fit) -> list[str]:

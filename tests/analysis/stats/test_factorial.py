@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.stats
 from command_line import Run, complaint
 
 from spanlab.analysis.data.loading import load
-from spanlab.analysis.stats.factorial import COLUMNS, anova, factorial
+from spanlab.analysis.stats.factorial import anova, contrasts_of, factorial
+from spanlab.analysis.stats.likeness import likeness
 
 #: Made up; the tables are those of afex 1.2-1 (R), with type III sums of squares and the correction of Greenhouse
-#: and Geisser: one, two and three factors within people, groups of unequal size, and both.
+#: and Geisser, and of emmeans 1.8.4 (multivariate model, Holm's correction): one, two and three factors within
+#: people, groups of unequal size, and both.
 DESIGNS: list[dict[str, Any]] = json.loads(
     (Path(__file__).resolve().parents[2] / "golden" / "afex.json").read_text(encoding="utf-8")
 )
@@ -28,9 +31,16 @@ def test_tables_are_those_of_afex(design: dict[str, Any]) -> None:
     table = anova(np.array(design["cells"]), design["within"], groups).set_index("effect")
     assert {*table.index} == {row["effect"] for row in design["afex"]}
     for row in design["afex"]:
-        for name in COLUMNS[1:]:
-            if row[name] is not None:
-                assert table.at[row["effect"], name] == pytest.approx(row[name], rel=1e-9, abs=1e-12), name
+        for name, value in row.items():
+            if name != "effect" and value is not None:
+                assert table.at[row["effect"], name] == pytest.approx(value, rel=1e-9, abs=1e-12), name
+    many = {name: int(codes.max()) + 1 for name, codes in groups.items()} | design["within"]
+    levels = {name: [f"{name}{level}" for level in range(number)] for name, number in many.items()}
+    rows = contrasts_of(np.array(design["cells"]), [*groups.values()], levels).set_index(["factor", "at", "contrast"])
+    assert len(rows) == len(design["emmeans"])
+    for factor, at, contrast, *numbers in design["emmeans"]:
+        found = rows.loc[(factor, f"{at[0]} {at}" if at else "", contrast)]
+        assert found[["estimate", "se", "df", "low", "high", "p_holm"]].tolist() == pytest.approx(numbers, rel=1e-7)
 
 
 def people(effect: float, interaction: float = 0.0, groups: int = 2, persons: int = 16) -> pd.DataFrame:
@@ -52,12 +62,12 @@ def analysed(table: pd.DataFrame, tmp_path: Path, **options: Any) -> Any:
 
 
 def test_what_is_planted_is_found_and_nothing_else(tmp_path: Path) -> None:
-    table = analysed(people(0.25), tmp_path).table.set_index("effect")
+    table = analysed(people(0.25), tmp_path).anova.set_index("effect")
     assert table.loc["many", "p"] < 0.001
     assert (table.drop("many")["p"] > 0.01).all()
-    table = analysed(people(0.1, interaction=0.5), tmp_path).table.set_index("effect")
+    table = analysed(people(0.1, interaction=0.5), tmp_path).anova.set_index("effect")
     assert table.loc["group:many", "p"] < 0.001
-    times = analysed(people(0.1), tmp_path, measure="log rt").table.set_index("effect")
+    times = analysed(people(0.1), tmp_path, measure="log rt").anova.set_index("effect")
     assert times.loc["many", "f"] > 1e6, "times differ by load alone"
 
 
@@ -67,7 +77,70 @@ def test_whoever_lacks_a_condition_is_left_out_and_counted(tmp_path: Path) -> No
     found = analysed(holes, tmp_path)
     assert (found.people, found.left_out) == (15, 1)
     whole = analysed(table[table["participant"] != "P03"], tmp_path)
-    pd.testing.assert_frame_equal(found.table, whole.table)
+    pd.testing.assert_frame_equal(found.anova, whole.anova)
+
+
+def test_the_mixed_model_of_times_is_that_of_lme4(tmp_path: Path) -> None:
+    """Groups of five and nine, between 4 and 15 answers, and two people who lack a cell; estimates, standard
+    errors, degrees of freedom and F are those of lmerTest 3.1-3 and emmeans."""
+    random, rows = np.random.RandomState(4), list[dict[str, Any]]()
+    for person in range(14):
+        own, group = random.normal(0, 0.2), "old" if person % 3 == 0 else "young"
+        for delay, cue in product((100, 400, 2000), ("no", "yes")):
+            if person in (2, 5) and (delay, cue) == (400, "yes"):
+                continue
+            cell = own + random.normal(0, 0.12)
+            for _ in range(random.randint(4, 16)):
+                right = int(random.rand() < 0.85)
+                mean = 6.2 + cell + 0.1 * (delay == 2000) + 0.05 * (cue == "yes") * (group == "old")
+                rows.append({"participant": f"P{person:02d}", "group": group, "delay": delay, "cue": cue})
+                rows[-1] |= {"trial": len(rows), "correct": right, "rt_ms": np.exp(mean + random.normal(0, 0.25))}
+    pd.DataFrame(rows).to_csv(tmp_path / "t.csv", index=False)
+    found = factorial(load([tmp_path / "t.csv"]).scored, ["delay", "cue"], ["group"], "log rt")
+    mixed = found.mixed[found.mixed["at"] == ""].set_index("contrast")
+    for contrast, estimate, se, df in (
+        ("old minus young", -0.2125551, 0.1102419, 12.10541),
+        ("100 minus 400", -0.02262875, 0.0345171, 62.17983),
+        ("100 minus 2000", -0.18223639, 0.03336286, 57.41974),
+        ("no minus yes", -0.02906402, 0.02759538, 57.52876),
+    ):
+        row = mixed.loc[contrast]
+        assert row["estimate"] == pytest.approx(estimate, abs=0.002)
+        assert row["se"] == pytest.approx(se, rel=0.04)
+        assert row["df"] == pytest.approx(df, rel=0.04)
+    effects = dict(zip(found.terms["term"], found.terms["f"], strict=True))
+    expected = {"group": 3.7175, "delay": 17.5213, "cue": 1.1093, "group:delay": 3.756, "group:delay:cue": 2.5344}
+    assert {name: effects[name] for name in expected} == pytest.approx(expected, rel=0.005)
+
+
+def test_levels_stand_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    table = people(0.2)
+    table.assign(many=np.where(table["many"] == 1, 2000, 400)).to_csv(tmp_path / "t.csv", index=False)
+    differences = likeness(load([tmp_path / "t.csv"]).scored.parts["t"], "t", "record_many")
+    assert [text.partition(": ")[2] for text in differences["contrast"]] == ["2000 minus 400"]
+
+
+def test_sensitivity_and_items_held_are_those_of_each_person(tmp_path: Path) -> None:
+    random, rows = np.random.RandomState(7), list[dict[str, Any]]()
+    for person, size, trial in product(range(9), (2, 6), range(30)):
+        changed = bool(trial % 2)
+        right = random.rand() < (0.95 if size == 2 else 0.7)
+        words = ("different", "same") if changed else ("same", "different")
+        rows.append({"participant": f"P{person}", "set_size": size, "trial": len(rows), "correct": int(right)})
+        rows[-1] |= {"correct_answer": words[0], "answer": words[not right], "chance": 0.5}
+    table = pd.DataFrame(rows)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    scored = load([tmp_path / "t.csv"]).scored
+    said = (table["answer"] == "different").groupby([table["participant"], table["set_size"], table["correct_answer"]])
+    count, many = said.sum().unstack(), said.size().unstack()
+    z = scipy.stats.norm.ppf((count + 0.5) / (many + 1))
+    each = pd.Series(z[:, 0] - z[:, 1], count.index).unstack()
+    rates = count / many
+    k = ((rates["different"] - rates["same"]) * rates.index.get_level_values("set_size")).unstack()
+    for measure, values in (("d'", each), ("Cowan's K", k)):
+        (row,) = factorial(scored, ["set_size"], [], measure).anova.to_dict("records")
+        t = scipy.stats.ttest_rel(values[2], values[6]).statistic
+        assert (row["f"], row["d_z"]) == pytest.approx((t**2, abs(t) / 3), rel=1e-9)
 
 
 def test_the_command_takes_several_conditions_and_groups(run: Run, tmp_path: Path) -> None:
