@@ -26,7 +26,7 @@ from .data.scoring import Scored
 from .data.style import of_kinds
 from .data.unread import beside_shares, testable
 from .effects.conditions import question_of
-from .inference import Claim, claim_of, of_family, sizes_of_families
+from .inference import Claim, claim_of, families_of, of_family
 from .means.cell_means import unit_means
 from .stats.signal_detection import SIDES
 
@@ -153,11 +153,13 @@ def guessing_table(found: Sequence[AgainstGuessing], scored: Scored) -> pd.DataF
     return beside_shares(table, testable(scored).items.assign(paradigm=""))
 
 
-def among_all(found: Sequence[AgainstGuessing], sizes: Mapping[str, int] | None = None) -> list[AgainstGuessing]:
+def among_all(
+    found: Sequence[AgainstGuessing], families: Mapping[str, tuple[float, ...]] | None = None
+) -> list[AgainstGuessing]:
     """Answerers beside guessing, each among all claims of its kind; among these ones without
-    ``sizes``."""
-    sizes = sizes_of_families(one.claim for one in found if not one.chosen) if sizes is None else sizes
-    return [one.changed(partial(of_family, sizes=sizes)) for one in found]
+    ``families``."""
+    families = families_of(one.claim for one in found if not one.chosen) if families is None else families
+    return [one.changed(partial(of_family, families=families)) for one in found]
 
 
 def _levels(items: pd.DataFrame) -> np.ndarray:

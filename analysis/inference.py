@@ -6,19 +6,21 @@ an answerer is a claim (:class:`Claim`): an estimate over these units, an interv
 it is told from. The test is the interval's own, p being one minus the level at which the interval
 ends at that value, so that the two never contradict each other.
 
-Claims of one kind on one page are a family. Each holds beside all others: p is multiplied by their
-number (Bonferroni), and the interval has the level that belongs to it. A single claim is a family of
-one, and so is one that was planned: those that were named beforehand are families of their own.
+Claims of one kind on one page are a family: of those that the page tells from something, one in twenty
+is false at most, on average (:func:`false_discovery`), so that a page without anything in it tells
+something in one of twenty. Intervals have the level at which the last of these is told (Benjamini &
+Yekutieli, 2005, Journal of the American Statistical Association 100, 71-81). A single claim is a family
+of one, and so is one that was planned: those that were named beforehand are families of their own.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections import Counter
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -26,6 +28,7 @@ import numpy as np
 import pandas as pd
 
 from ..core.errors import SpanLabError
+from ..core.json_values import grouped
 from .data.numbers import decimals, with_sign
 from .data.scoring import plural
 from .means.bootstrap import LEVEL
@@ -109,7 +112,7 @@ class Claim:
     null : what it is told from; NaN where it is told from nothing
     unit, n : its units, and how many there are
     note : what limits it
-    family : how many claims of this kind stand on the page
+    family : p of all claims of this kind on the page, in order
     planned : whether it was named before the data were seen
     each : what each of several units adds
     """
@@ -122,7 +125,7 @@ class Claim:
     unit: str
     n: int
     note: str = ""
-    family: int = 1
+    family: tuple[float, ...] = ()
     planned: bool = False
     each: Each | None = field(default=None, compare=False)
 
@@ -147,15 +150,20 @@ class Claim:
 
     @cached_property
     def interval_of_family(self) -> tuple[float, float]:
-        """The interval that holds, in 95 % of pages, with those of all other claims of its kind."""
-        if self.of is None or self.family < 2:
+        """The interval among all claims of its kind: those of claims that are told hold in 95 %, on
+        average."""
+        if self.of is None or len(self.family) < 2:
             return self.interval
-        return self.of.ends(1 - (1 - LEVEL) / self.family)
+        told = int((false_discovery(self.family) < 1 - LEVEL).sum())
+        return self.of.ends(1 - (1 - LEVEL) * max(1, told) / len(self.family))
 
-    @property
+    @cached_property
     def p_of_family(self) -> float:
-        """p, corrected for the number of claims of its kind."""
-        return min(1.0, self.p * self.family)
+        """p, corrected for all claims of its kind."""
+        place = bisect_left(self.family, self.p)
+        if math.isnan(self.p) or place == len(self.family):
+            return self.p
+        return float(false_discovery(self.family)[place])
 
     @property
     def told(self) -> bool:
@@ -247,14 +255,23 @@ def _why_none(of: Contrast, unit: str) -> str:
     return f"no spread over {plural(of.n, unit)}: no interval"
 
 
-def sizes_of_families(claims: Iterable[Claim]) -> Counter[str]:
-    """How many claims of each kind there are: those that are told from something."""
-    return Counter(claim.kind for claim in claims if not math.isnan(claim.null + claim.interval[0]))
+@lru_cache(maxsize=256)
+def false_discovery(family: tuple[float, ...]) -> np.ndarray:
+    """p values in order, corrected so that of those below .05 one in twenty is false at most, on average
+    (Benjamini & Hochberg, 1995, Journal of the Royal Statistical Society B 57, 289-300)."""
+    by_rank = np.array(family) * len(family) / np.arange(1, len(family) + 1)
+    return np.minimum.accumulate(by_rank[::-1])[::-1]
 
 
-def of_family(claim: Claim, sizes: Mapping[str, int]) -> Claim:
+def families_of(claims: Iterable[Claim]) -> dict[str, tuple[float, ...]]:
+    """p of the claims of each kind, in order: of those that may be told from something."""
+    found = grouped((claim.kind, claim.p) for claim in claims if not math.isnan(claim.p))
+    return {kind: tuple(sorted(every)) for kind, every in found.items()}
+
+
+def of_family(claim: Claim, families: Mapping[str, tuple[float, ...]]) -> Claim:
     """A claim among all of its kind."""
-    return replace(claim, family=max(1, sizes.get(claim.kind, 1)))
+    return replace(claim, family=families.get(claim.kind, ()))
 
 
 # Equivalence: two one-sided tests (TOST; Schuirmann, 1987, Journal of Pharmacokinetics and Biopharmaceutics

@@ -470,7 +470,7 @@ def compare(
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with _no_collection():
         from ..analysis.inference import read_margins
-        from ..analysis.report.commands import read_planned
+        from ..analysis.planned import read_planned
         from ..analysis.report.page import Options
         from ..exchange.recipes import read_recipe
 

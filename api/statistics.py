@@ -12,13 +12,13 @@ from typing_extensions import Unpack
 from ..core.atomic_files import written_in
 from ..core.errors import SpanLabError
 from ..core.table_cells import csv_text
-from .analysing import DataArgument, MarginOption, Reading, cautions, loaded
+from .analysing import DataArgument, MarginOption, PlannedOption, Reading, cautions, loaded
 from .options import PathLike, Result, Words, frame_lines, public, words
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..analysis.stats.factorial import Anova
+    from ..analysis.stats.factorial import Factorial
     from ..analysis.stats.mixed_model import Mixed
 
 #: Kinds with more contrasts than these are in the files only.
@@ -78,14 +78,15 @@ def stats(
         ),
     ] = (),
     measure: Annotated[
-        Literal["accuracy", "median rt", "log rt"],
-        typer.Option("--measure", help="what is analysed in an analysis of variance"),
+        Literal["accuracy", "d'", "Cowan's K", "Pashler's K", "median rt", "mean rt", "log rt"],
+        typer.Option("--measure", help="what is analysed in a factorial design"),
     ] = "accuracy",
     paradigm: Annotated[
         Words,
         typer.Option("--paradigm", help="only this paradigm; may be repeated", metavar="NAME", show_default=False),
     ] = (),
     margin: MarginOption = (),
+    planned: PlannedOption = (),
     output: Annotated[
         PathLike | None, typer.Option("-o", "--output", help="folder for the tables (CSV)", metavar="DIR")
     ] = None,
@@ -124,7 +125,8 @@ def stats(
 
     from ..analysis.data.unread import unread_shares
     from ..analysis.guessing import against_guessing, among_all, guessing_table
-    from ..analysis.inference import read_margins, sizes_of_families
+    from ..analysis.inference import families_of, read_margins
+    from ..analysis.planned import Planned, listed_as_planned, read_planned
     from ..analysis.stats.factorial import factorial
     from ..analysis.stats.likeness import likeness
     from ..analysis.stats.mixed_contrasts import contrasts, terms
@@ -134,7 +136,7 @@ def stats(
     from ..analysis.stats.sensitivity_model import sensitivity_contrasts, sensitivity_model
     from ..core.registry import nearest
 
-    margins = read_margins(words(margin))
+    margins, comparisons = read_margins(words(margin)), read_planned(words(planned))
     there_are = loaded(data, **reading)
     found = Result([], cautions=[*there_are.problems, *cautions(there_are)])
     scored, tables = there_are.scored, {name: [] for name in _TABLES}
@@ -157,28 +159,35 @@ def stats(
         found.lines += ["All paradigms together", *(f"  {note}" for note in scored.notes), ""]
     conditions, groups = words(by), words(between)
     if groups or len(conditions) > 1:
-        anovas = {name: factorial(scored.parts[name], conditions, groups, measure) for name in words(paradigm) or there}
-        results = {f"anova_{name}": anova.table for name, anova in anovas.items()}
+        if comparisons:
+            raise SpanLabError("names comparisons of the mixed model of one condition", option="planned")
+        designs = {
+            name: factorial(scored.parts[name], conditions, groups, measure) for name in words(paradigm) or there
+        }
+        results = {f"{table}_{name}": rows for name, one in designs.items() for table, rows in one.tables.items()}
         found.tables = results
-        found.lines += [line for name, anova in anovas.items() for line in _factorial(anova, name, measure)]
+        found.lines += [line for name, one in designs.items() for line in _factorial(one, name, measure)]
         if output is not None:
             found.files = _write(results, Path(output))
         return found
     column = conditions[0] if conditions else None
     parts = {name: scored.parts[name].main for name in words(paradigm) or there}
-    guessed = {name: against_guessing(part) for name, part in parts.items()}
-    sizes = sizes_of_families(one.claim for part in guessed.values() for one in part if not one.chosen)
+    guessed = {
+        name: [one.changed(Planned(comparisons, name).claim) for one in against_guessing(part)]
+        for name, part in parts.items()
+    }
+    families = families_of(one.claim for part in guessed.values() for one in part if not one.chosen)
     for name in guessed:
         model = mixed_model(scored, name, "" if column == "none" else column)
         results = {
             "terms": terms(model),
-            "contrasts": contrasts(model),
-            "guessing": guessing_table(among_all(guessed[name], sizes), parts[name]),
+            "contrasts": contrasts(model, Planned(comparisons, name)),
+            "guessing": guessing_table(among_all(guessed[name], families), parts[name]),
             "random": model.random(),
         }
         sensitivity = sensitivity_model(scored, name, "" if column == "none" else column)
         results["sensitivity"], results["reliability"] = (
-            sensitivity_contrasts(sensitivity),
+            sensitivity_contrasts(sensitivity, Planned(comparisons, name)),
             reliability(parts[name]),
         )
         results["likeness"] = likeness(parts[name], name, model.cells.by, margins)
@@ -199,6 +208,12 @@ def stats(
         for table in _TABLES:
             formula = sensitivity.formula if table == "sensitivity" else model.cells.formula
             tables[table].append(results[table].assign(paradigm=name, model=formula))
+    for one in comparisons:
+        claims = any(one.names(that.claim, name) for name, part in guessed.items() for that in part)
+        rows = (row for part in tables["contrasts"] for row in part.to_dict("records"))
+        if not claims and not any(one.tests(row, str(row["paradigm"])) for row in rows):
+            raise SpanLabError(f"{one.typed} is no comparison of these models", option="planned")
+    found.lines += [listed_as_planned(comparisons), ""] if comparisons else []
     found.tables = {
         name: _whole(name, parts) for name, parts in tables.items() if name not in _SOMETIMES or any(map(len, parts))
     }
@@ -208,12 +223,20 @@ def stats(
     return found
 
 
-def _factorial(result: Anova, name: str, measure: str) -> Iterator[str]:
-    """An analysis of variance as a table."""
+def _factorial(result: Factorial, name: str, measure: str) -> Iterator[str]:
+    """An analysis of variance and a mixed model as tables; contrasts within levels are in the files."""
     left = f"; {result.left_out} without an answer in some condition are left out" if result.left_out else ""
     yield f"{name}: analysis of variance of {measure}, {result.people} people{left}\n"
-    yield from frame_lines(result.table)
-    yield ""
+    yield from frame_lines(result.anova)
+    yield "\nContrasts over all other conditions (p is Holm's)\n"
+    yield from frame_lines(result.contrasts[result.contrasts["at"] == ""].drop(columns="at"))
+    if result.formula:
+        yield f"\n{result.formula}\n"
+        yield from frame_lines(result.terms)
+        if len(result.mixed):
+            yield ""
+            yield from frame_lines(result.mixed[result.mixed["at"] == ""].drop(columns="at"))
+    yield from ("", *result.notes, "")
 
 
 def _shown(name: str, model: Mixed, results: dict[str, pd.DataFrame], notes: list[str]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The commands that reproduce parts of a report, as the user types them, and comparisons that were planned."""
+"""The commands that reproduce parts of a report, as the user types them."""
 
 from __future__ import annotations
 
@@ -7,44 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...core.errors import SpanLabError
 from ..data.recipe import OPTION
-from ..inference import RULES, Claim, Margin
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """A comparison that was planned before the data were seen: of somebody whose name begins so, in one
-    paradigm, with ``guessing`` or ``people``, or of conditions (``effect``)."""
-
-    paradigm: str
-    what: str
-    agent: str
-
-    @property
-    def typed(self) -> str:
-        """As it is typed."""
-        return f"{self.paradigm}/{self.what}/{self.agent}"
-
-    def names(self, claim: Claim, paradigm: str) -> bool:
-        """Whether a claim is the one that was planned."""
-        same = paradigm == self.paradigm and RULES[claim.rule].family == _PLANNED[self.what]
-        return same and claim.agent.lower().startswith(self.agent.lower())
-
-
-_PLANNED = {"guessing": "above guessing", "people": "differences from people", "effect": "effects"}
-
-
-def read_planned(texts: Sequence[str]) -> tuple[Comparison, ...]:
-    """Comparisons as they are typed: ``vsr/people/network:laptop``."""
-    read = []
-    for text in texts:
-        paradigm, what, agent = (*text.split("/", 2), "", "")[:3]
-        if what not in _PLANNED or not agent:
-            such = "PARADIGM/guessing, people or effect/WHO, such as vsr/people/network:laptop"
-            raise SpanLabError(f"names a comparison as {such}, not '{text}'", option="planned")
-        read.append(Comparison(paradigm, what, agent))
-    return tuple(read)
+from ..inference import Margin
+from ..planned import Comparison
 
 
 @dataclass(frozen=True)

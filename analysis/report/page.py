@@ -25,14 +25,15 @@ from ..data.scoring import plural
 from ..data.style import GROUP_MEANS, listed, looks
 from ..effects.registry import effect as effect_named
 from ..figures.charts import SHAPES, can_draw, page_theme, vegalite_version
-from ..inference import Margin, sizes_of_families
+from ..inference import Margin, families_of
 from ..model_vs_human.comparison import ceilings, distances
 from ..model_vs_human.differences import at_common_conditions
 from ..model_vs_human.score_layout import layout
 from ..model_vs_human.scores import DECISIONS, scores
 from ..nback.published import REFERENCE
+from ..planned import Comparison, listed_as_planned
 from ..stats.agreement import error_consistency, pairs_left_out
-from .commands import Comparison, ReportCommands
+from .commands import ReportCommands
 from .folder import Folder, names_of_files
 from .html_tables import PageColumn, PageTable, page_table, unread_columns, words_of
 from .lab import exclusion_part, spans_part, spoilers, timing_part
@@ -163,7 +164,7 @@ def _page(
     names = sorted(map(str, met_by.index), key=lambda name: (-met_by[name], name))
     stems = names_of_files(names)
     numbers = numbers_of_all(data, names, options.margins, options.planned)
-    sizes = sizes_of_families(claim for one in numbers.values() for claim in one.claims)
+    families = families_of(claim for one in numbers.values() for claim in one.claims)
     met = items[["agent", "agent_kind"]].drop_duplicates().itertuples(index=False, name=None)
     styles = looks(
         [*met, *((agent, GROUP_MEANS) for part_numbers in numbers.values() for agent in part_numbers.printed)]
@@ -237,7 +238,7 @@ def _page(
         looks=list(drawn.values()),
         overview=first,
         open_sections=OPEN_SECTIONS,
-        notes=[*spoilt, *shared, *lacking, *_on_families(sizes, options.planned), *_notes(data, names, len(spans))],
+        notes=[*spoilt, *shared, *lacking, *_on_families(families, options.planned), *_notes(data, names, len(spans))],
         parts=parts,
         compared=compared(data, folder, commands) if names else [],
         added=added,
@@ -253,25 +254,20 @@ def _page(
     )
 
 
-def _on_families(sizes: Mapping[str, int], planned: Sequence[Comparison]) -> list[Remark]:
+def _on_families(families: Mapping[str, Sequence[float]], planned: Sequence[Comparison]) -> list[Remark]:
     """Return for how many claims together sentences hold, and which were taken out as planned."""
-    several = [f"{kind} ({many})" for kind, many in sorted(sizes.items()) if many > 1]
+    several = [f"{kind} ({len(every)})" for kind, every in sorted(families.items()) if len(every) > 1]
     remarks: list[Remark] = []
     if several:
         remarks.append(
             Remark(
-                "Intervals and p values in sentences hold for all claims of one kind on this page together:"
-                f" {listed(several)} (Bonferroni). Pictures and tables have those of single claims, and tables beside"
-                " them those of all."
+                "Intervals and p values in sentences are corrected for all claims of one kind on this page:"
+                f" {listed(several)}; of those that it tells apart, one in twenty is false at most, on average."
+                " Pictures and tables have those of single claims, and tables beside them those of all."
             )
         )
     if planned:
-        remarks.append(
-            Remark(
-                f"Said to have been planned before the data were seen: {listed([one.typed for one in planned])}."
-                " They are corrected among themselves, not for the other claims of the page."
-            )
-        )
+        remarks.append(Remark(listed_as_planned(planned)))
     return remarks
 
 

@@ -24,13 +24,14 @@ from ..effects.curves import intrusions, overall, primacy_recency, sources
 from ..figures.effect_figure import ComputedEffect, panel_names
 from ..figures.figure import Computed
 from ..guessing import AgainstGuessing, against_guessing, guessing_table
-from ..inference import NO_MARGINS, Claim, Margin, of_family, sizes_of_families
+from ..inference import NO_MARGINS, Claim, Margin, families_of, of_family
 from ..means.over_people import two_groups, without_carriers
 from ..model_vs_human.differences import Difference, from_people
 from ..nback.cells import nback_cells
 from ..nback.measures import GRID, OURS, describe_exceptions, gridded_blocks
+from ..planned import Comparison, Planned
 from . import html_tables as tables
-from .commands import Comparison, ReportCommands
+from .commands import ReportCommands
 from .figures import FigureOnPage, compute_figures, show_figures
 from .folder import Folder
 from .text import Remark, headline, like_for_like, percent, ranked
@@ -288,9 +289,9 @@ class Numbers:
             *(self.effect.claims if self.effect else ()),
         ]
 
-    def among(self, sizes: Mapping[str, int]) -> Numbers:
+    def among(self, families: Mapping[str, tuple[float, ...]]) -> Numbers:
         """The same, each claim among all of its kind on the page."""
-        made = self.changed(partial(of_family, sizes=sizes))
+        made = self.changed(partial(of_family, families=families))
         shown = made.effect and self.figures.get(made.effect.table[0])
         if not made.effect or not isinstance(shown, ComputedEffect):
             return made
@@ -418,11 +419,9 @@ def numbers_of_all(
                 f"{one.paradigm}/{one.what}/{one.agent} is no comparison of this page, which has {listed(who)}",
                 option="planned",
             )
-        numbers[one.paradigm] = there.changed(
-            lambda claim, one=one: replace(claim, planned=claim.planned or one.names(claim, one.paradigm))
-        )
-    sizes = sizes_of_families(claim for one in numbers.values() for claim in one.claims)
-    return {name: one.among(sizes) for name, one in numbers.items()}
+    numbers = {name: one.changed(Planned(planned, name).claim) for name, one in numbers.items()}
+    families = families_of(claim for one in numbers.values() for claim in one.claims)
+    return {name: one.among(families) for name, one in numbers.items()}
 
 
 def numbers_of(data: Data, paradigm: str, margins: Mapping[str, Margin] = NO_MARGINS) -> Numbers:

@@ -27,6 +27,7 @@ import pandas as pd
 
 from ..data.coding import records
 from ..means.bootstrap import LEVEL
+from ..planned import NOTHING, Planned
 from .corrections import holm
 from .laplace import FitError
 from .mixed_model import Cells, Mixed
@@ -87,9 +88,10 @@ class _Contrast:
     weights: np.ndarray
 
 
-def terms(model: Mixed) -> pd.DataFrame:
+def terms(model: Mixed, effects: Mapping[str, Sequence[np.ndarray]] | None = None) -> pd.DataFrame:
     """Test whether agents differ, conditions differ, and agents differ differently between
-    conditions, as averages over common conditions: likelihood-ratio tests.
+    conditions, as averages over common conditions: likelihood-ratio tests. Of other ``effects``,
+    contrasts of cells are given.
 
     Each compares the model with one in which the term's contrasts are 0, both with the standard
     deviations of the whole model. Wald's test, which takes the likelihood for a parabola, finds
@@ -106,21 +108,7 @@ def terms(model: Mixed) -> pd.DataFrame:
 
     if model.fit is None or model.laplace is None:
         return pd.DataFrame(columns=[*TERM_COLUMNS])
-    grid, agents, common = _grid(model.cells)
-    averages = [[grid[agent, condition] for condition in common] for agent in agents]
-    asked: dict[str, list[np.ndarray]] = {}
-    if len(agents) > 1 and common:
-        asked["agent"] = [_mean(averages[0]) - _mean(other) for other in averages[1:]]
-    if len(common) > 1:
-        columns = [[grid[agent, condition] for agent in agents] for condition in common]
-        asked["condition"] = [_mean(columns[0]) - _mean(other) for other in columns[1:]]
-        pairs = [(agent, condition) for agent in agents[1:] for condition in common[1:]]
-        if pairs:
-            first, start = agents[0], common[0]
-            asked["agent x condition"] = [
-                grid[first, start] - grid[first, condition] - grid[agent, start] + grid[agent, condition]
-                for agent, condition in pairs
-            ]
+    asked = _effects(model.cells) if effects is None else effects
     rows = []
     whole = model.laplace.profile(model.fit.sd) if asked else 0.0
     for term, weights in asked.items():
@@ -137,7 +125,27 @@ def terms(model: Mixed) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*TERM_COLUMNS])
 
 
-def contrasts(model: Mixed, level: float = LEVEL) -> pd.DataFrame:
+def _effects(cells: Cells) -> dict[str, list[np.ndarray]]:
+    """The contrasts of cells that make each term."""
+    grid, agents, common = _grid(cells)
+    averages = [[grid[agent, condition] for condition in common] for agent in agents]
+    asked: dict[str, list[np.ndarray]] = {}
+    if len(agents) > 1 and common:
+        asked["agent"] = [_mean(averages[0]) - _mean(other) for other in averages[1:]]
+    if len(common) > 1:
+        columns = [[grid[agent, condition] for agent in agents] for condition in common]
+        asked["condition"] = [_mean(columns[0]) - _mean(other) for other in columns[1:]]
+        pairs = [(agent, condition) for agent in agents[1:] for condition in common[1:]]
+        if pairs:
+            first, start = agents[0], common[0]
+            asked["agent x condition"] = [
+                grid[first, start] - grid[first, condition] - grid[agent, start] + grid[agent, condition]
+                for agent, condition in pairs
+            ]
+    return asked
+
+
+def contrasts(model: Mixed, planned: Planned = NOTHING, level: float = LEVEL) -> pd.DataFrame:
     """Every contrast of :data:`KINDS` that the cells allow.
 
     Returns
@@ -198,12 +206,18 @@ def contrasts(model: Mixed, level: float = LEVEL) -> pd.DataFrame:
         notes = [_edge_note(asked_contrast, model.cells), _other_side(row)]
         row["note"] = "; ".join(filter(None, notes))
         rows.append(row)
-    table = pd.DataFrame(rows, columns=[*CONTRAST_COLUMNS])
-    table["p_holm"] = np.nan
-    for kind in TESTED:
-        family = table["kind"] == kind
-        table.loc[family, "p_holm"] = holm(table.loc[family, "p"].to_numpy(float))
-    return table
+    return with_holm(pd.DataFrame(rows, columns=[*CONTRAST_COLUMNS]), ["kind"], planned)
+
+
+def with_holm(table: pd.DataFrame, kinds: Sequence[str], planned: Planned) -> pd.DataFrame:
+    """A table of contrasts with p corrected by Holm's method within each kind; those that were planned
+    are corrected among themselves."""
+    tested = table[table["kind"].isin(TESTED)]
+    named = np.array([planned.contrast(row) for row in records(tested)], bool)
+    corrected = pd.Series(np.nan, table.index)
+    for _, family in tested.groupby([*(tested[kind] for kind in kinds), named]):
+        corrected[family.index] = holm(family["p"].to_numpy(float))
+    return table.assign(p_holm=corrected)
 
 
 def _by_likelihood(

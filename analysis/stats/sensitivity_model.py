@@ -24,9 +24,9 @@ from ..data.scoring import Scored
 from ..data.unread import testable
 from ..effects.conditions import question_of
 from ..means.bootstrap import LEVEL
-from .corrections import holm
+from ..planned import NOTHING, Planned
 from .laplace import Fit, FitError, Probit, fit
-from .mixed_contrasts import TESTED, asked_of, spelt
+from .mixed_contrasts import TESTED, asked_of, spelt, with_holm
 from .mixed_model import Cells, sort_cells
 
 PRIOR_SD = 3.0
@@ -163,7 +163,7 @@ def sensitivity_model(scored: Scored, paradigm: str, by: str | None = None) -> S
         return SensitivityModel(cells, words, of.kind == "forced choice", None, f"No model of sensitivity: {error}.")
 
 
-def sensitivity_contrasts(model: SensitivityModel, level: float = LEVEL) -> pd.DataFrame:
+def sensitivity_contrasts(model: SensitivityModel, planned: Planned = NOTHING, level: float = LEVEL) -> pd.DataFrame:
     """d' and criterion of every cell, and the contrasts of d' and of the criterion that
     :mod:`.mixed_contrasts` computes for shares.
 
@@ -204,7 +204,4 @@ def sensitivity_contrasts(model: SensitivityModel, level: float = LEVEL) -> pd.D
             }
             tested = one.kind in TESTED
             rows.append(row | ({"t": estimate / se, "p": 2 * float(stdtr(df, -abs(estimate / se)))} if tested else {}))
-    table = pd.DataFrame(rows, columns=[*COLUMNS])
-    for _, family in table[table["kind"].isin(TESTED)].groupby(["measure", "kind"]):
-        table.loc[family.index, "p_holm"] = holm(family["p"].to_numpy(float))
-    return table
+    return with_holm(pd.DataFrame(rows, columns=[*COLUMNS]), ["measure", "kind"], planned)

@@ -504,7 +504,8 @@ def scores_and_tests(effects: Sequence[tuple[str, str]], margins: Sequence[Margi
             "Slopes and differences of conditions are tested by two-tailed t tests over these units, against what"
             " guessing gives, with the standard error of their intervals (that of Bell & McCaffrey, 2002, where units"
             " lack a condition). p is 1 minus the level at which the interval ends at the value that is told from. In"
-            " sentences p values and intervals hold for all claims of one kind together (Bonferroni); in tables p"
+            " sentences p values are corrected for all claims of one kind (false discovery rate; Benjamini &"
+            " Hochberg, 1995), with the intervals that belong to them (Benjamini & Yekutieli, 2005); in tables p"
             " values of single claims are not corrected. Where shares are near 0 or 100 %, limits that lie"
             " further from 0 are as far out as those of the shares together."
         ),

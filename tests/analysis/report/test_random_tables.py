@@ -17,6 +17,7 @@ from spanlab.analysis.data.loading import load
 from spanlab.analysis.data.style import GROUP_MEANS
 from spanlab.analysis.figures.effect_figure import ComputedEffect
 from spanlab.analysis.guessing import guessing_table
+from spanlab.analysis.inference import families_of
 from spanlab.analysis.report.paradigm import numbers_of
 
 #: Columns of an estimate, its limits beside it.
@@ -114,7 +115,7 @@ def faults_of(seed: int, folder: Path) -> list[str]:
                     table["mean"].notna() & ~(table["n_units"].astype(float) > 0) & (table["agent_kind"] != GROUP_MEANS)
                 )
                 faults += [f"{name}: no n of {row}" for row in table[bare].to_dict("records")]
-        for claim in numbers.among({"above guessing": 4, "differences from people": 3, "effects": 5}).claims:
+        for claim in numbers.among(families_of(numbers.claims)).claims:
             low, high = claim.interval_of_family
             if not math.isnan(claim.p) and claim.told == (low <= claim.null <= high):
                 faults.append(f"{claim.rule} of {claim.agent}: p {claim.p_of_family}, [{low}, {high}] of {claim.null}")

@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 #: What a table may lack, or have in an odd way.
 GAPS = (
     *("trial", "set_size", "chance", "rt_ms", "session", "agent_kind", "missing answers", "unread", "few"),
+    *("cue", "delay", "group"),
     *("all right", "all wrong", "same trials", "words", "practice", "pilot", "two paradigms", "odd times"),
 )
-RULES = """rules:
-  - leave_out: participants
-    where: accuracy
-    below: 0.4
+RULES = """exclude:
+  - {leave_out: participants, where: accuracy, below: 0.4}
 """
 
 
@@ -48,6 +47,9 @@ def tables(draw: st.DrawFn) -> pd.DataFrame:
                         "trial": trial + 1,
                         "trial_id": f"{trial}" if "same trials" in gaps else f"{number}-{trial}",
                         "set_size": 1 + trial % draw_size(number, trials),
+                        "cue": ("no", "yes")[trial // 2 % 2],
+                        "delay": (100, 400, 2000)[trial // 4 % 3],
+                        "group": ("young", "old")[number % 2],
                         "chance": 0.5,
                         "rt_ms": float(random.choice([0, -5, 1e9])) if "odd times" in gaps else random.gamma(4, 200),
                         "correct": right,
@@ -81,10 +83,15 @@ def draw_size(number: int, trials: int) -> int:
     return min(trials, 1 + number % 3)
 
 
-def written(table: pd.DataFrame, folder: Path) -> Path:
+def written(table: pd.DataFrame, folder: Path, ending: str = ".csv") -> Path:
     """The table as a file."""
-    file = folder / "answers.csv"
-    table.to_csv(file, index=False)
+    file = folder / f"answers{ending}"
+    if ending == ".parquet":
+        table.to_parquet(file, index=False)
+    elif ending == ".json":
+        table.to_json(file, orient="records")
+    else:
+        table.to_csv(file, index=False, sep="\t" if ending == ".tsv" else ",")
     return file
 
 
