@@ -18,7 +18,7 @@ from spanlab.analysis.data.scoring import Scored, score_table
 from spanlab.analysis.effects.capacity import cowan_k, pashler_k
 from spanlab.analysis.effects.curves import accuracy, averages, averages_of
 from spanlab.analysis.effects.effect import Effect, trends
-from spanlab.analysis.effects.reaction_times import fit, reaction_times
+from spanlab.analysis.effects.reaction_times import fit
 from spanlab.analysis.effects.registry import EFFECTS, effect
 from spanlab.analysis.figure_catalogue import FIGURES
 from spanlab.analysis.figures.effect_figure import caption, effect_chart, looks_of
@@ -371,20 +371,6 @@ def test_ex_gaussian_agrees_with_scipy_and_with_what_was_planted() -> None:
     )
     with pytest.raises(SpanLabError, match="3 different"):
         fit([300, 300, 400])
-
-
-def test_reaction_times_of_people_only_and_only_enough_of_them() -> None:
-    random = np.random.RandomState(1)
-    parts = []
-    for name, kind, many in (("A", "participant", 80), ("B", "participant", 10), ("", "network", 80)):
-        one = table(along("set_size", {2: 1.0}), many, agent=kind, kind=kind, participant=name)
-        parts.append(one.assign(rt_ms=random.normal(500, 50, many) + random.exponential(100, many)))
-    found = reaction_times(score_table(together(*parts)), between=(200, 2000))
-    one, other = found.to_dict("records")
-    assert (one["participant"], other["participant"]) == ("A", "B")
-    assert one["mu"] + one["tau"] == pytest.approx(one["mean"], rel=0.02)
-    assert one["tau_low"] < 100 < one["tau_high"]
-    assert other["note"] == "only 10 reaction times: no distribution fitted"
 
 
 def test_switch_and_mixing_costs_come_back() -> None:

@@ -90,29 +90,6 @@ def test_primacy_and_recency_by_hand() -> None:
     assert primacy["conditions"] == "list length 4; serial position 1, 2, 3 (primacy part)"
 
 
-def test_several_lines_are_averaged_and_loads_are_each_their_own() -> None:
-    domains = [(storage, other) for storage in ("spatial", "visual") for other in ("spatial", "visual")]
-    rights = {(*pair, load): right for pair in domains for load, right in ((0.0, 9), (0.5, 5))}
-    found = scores(
-        fixed(rights, ("factor_storage", "factor_distractor_domain", "record_cognitive_load"), "cs", serial_position=1)
-    )
-    a, b = row(found, "A_cognitiveload"), row(found, "B_cognitiveload")
-    people = {
-        ("spatial", "spatial"): ([0.33, 0.41, 0.49], [0.72, 0.66, 0.6]),
-        ("spatial", "visual"): ([0.27, 0.345, 0.405], [0.775, 0.715, 0.6]),
-        ("visual", "spatial"): ([0.33, 0.425, 0.53], [0.68, 0.57, 0.43]),
-        ("visual", "visual"): ([0.275, 0.35, 0.42], [0.695, 0.55, 0.525]),
-    }
-    slope = np.mean([np.polyfit(x, y, 1)[0] for x, y in people.values()])
-    assert (a["m"], a["h"], a["value"]) == (
-        pytest.approx(-0.8),
-        pytest.approx(slope),
-        pytest.approx(abs((-0.8 - slope) / slope)),
-    )
-    mean = np.mean([value for _, y in people.values() for value in y])
-    assert (b["m"], b["h"], b["value"]) == (pytest.approx(0.7), pytest.approx(mean), pytest.approx((0.7 - mean) / mean))
-
-
 @pytest.mark.parametrize(
     ("task", "model", "data"),
     [

@@ -215,22 +215,6 @@ def test_files_that_are_no_lists_of_trials(tmp_path: Path, content: str | bytes,
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
-def test_nothing_is_overwritten(tmp_path: Path, run: Run) -> None:
-    folder = write_folder(tmp_path / "data", {SETS["vsr"].folder: {"train": trials_of(SETS["vsr"])[:2]}})
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "mine").touch()
-    (tmp_path / "file").touch()
-    (tmp_path / "empty").mkdir()
-    for name in ("full", "file"):
-        assert f"{name} exists; name a new folder or file, so that nothing is overwritten" in complaint(
-            *run("import", "worm", folder, "-o", name)
-        )
-    assert run("import", "worm", folder, "-o", "empty")[0] == 0
-    assert run("import", "worm", folder, "-o", "new/one")[0] == 0
-    assert "cannot write" in complaint(*run("import", "worm", folder, "-o", "file/new"))
-    assert "the seed must be between" in complaint(*run("import", "worm", folder, "-o", "other", "--seed", str(2**40)))
-
-
 def test_files_that_cannot_be_read_are_told(tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "data", {SETS["vsr"].folder: {"train": trials_of(SETS["vsr"])[:1]}})
     path = folder / SETS["vsr"].folder / TRIALS

@@ -13,7 +13,6 @@ import fidelity_faults
 import fidelity_tables
 import pytest
 
-from spanlab.agents.chat.settings import ChatSettings, presets
 from spanlab.paradigms import list_paradigms, load_paradigm
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -107,24 +106,6 @@ def test_files_that_the_page_names_exist() -> None:
     for name in re.findall(r"\]\(([\w./]+)\)|`(scripts/[\w/]+\.py)`", text):
         path = "".join(name)
         assert (ROOT / path).exists() or (ROOT / "docs" / path).exists()
-
-
-def test_what_the_page_says_of_presets_is_so() -> None:
-    """Of each preset: whether the model gets more than the stimuli, and whether it sees its whole
-    replies again."""
-    text = (ROOT / "docs" / "fidelity.md").read_text(encoding="utf-8")
-    rows = [line.split("|")[1:-1] for line in text.splitlines() if line.startswith(("| `default`", "| `published-"))]
-    said = {name: cells[1:] for cells in rows for name in re.findall(r"`([\w-]+)`", cells[0])}
-    assert set(said) == set(presets())
-    for name, (instruction, item, replies) in said.items():
-        settings = ChatSettings(
-            **{key: value for key, value in presets()[name].settings.items() if key != "instructions"}
-        )
-        assert ("only the" in item) == (settings.wording == "bare")
-        assert ("kept whole" in replies) == (settings.history == "full")
-        assert ("first character" in replies) == (settings.extraction == "first_character")
-        assert ("word for word" in instruction) == (name == "published-other-models")
-        assert ("user message" in instruction) == (settings.instructions_as == "user")
 
 
 # -- answers of human sessions ---------------------------------------------------------------------

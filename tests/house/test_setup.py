@@ -61,27 +61,6 @@ def test_no_network(copy: Path) -> None:
     assert not (copy / ".venv" / ".set-up").exists()
 
 
-def test_the_demonstration_needs_less_than_the_tests(copy: Path) -> None:
-    """What the demonstration needs is installed alone, and the rest when it is asked for; a whole
-    set-up is enough for both."""
-    python = copy / ".venv" / "bin" / "python"
-    python.parent.mkdir(parents=True)
-    python.write_text(f'#!/bin/sh\necho "$@" >>{copy}/calls\n', encoding="utf-8")
-    python.chmod(0o755)
-
-    def installed_by(*asked: str) -> list[str]:
-        (copy / "calls").write_text("", encoding="utf-8")
-        environment = {**os.environ, "SPANLAB_NO_UV": "1"}
-        subprocess.run(["bash", "scripts/setup.sh", *asked], cwd=copy, env=environment, capture_output=True, check=True)
-        calls = (copy / "calls").read_text(encoding="utf-8").splitlines()
-        return [call.split()[-1] for call in calls if "pip install" in call]
-
-    assert installed_by("demo") == [".[lab,chat,networks]"]
-    assert installed_by("demo") == []
-    assert installed_by() == [".[dev]"]
-    assert installed_by() == installed_by("demo") == []
-
-
 def test_help_names_every_target(copy: Path) -> None:
     targets = {
         line.split(":")[0]

@@ -142,18 +142,6 @@ def test_values_that_cannot_have_been_drawn_are_told(small: Paradigm, change: di
     assert str(told.value).startswith("small")
 
 
-def test_what_is_not_given_is_drawn_from_the_seed(small: Paradigm, tmp_path: Path) -> None:
-    drawn, others = (drawn_values(small, {"n": 1}, seed) for seed in (4, 5))
-    for name in drawn:
-        some = drawn_values(small, {"n": 1}, 4, draws={name: others[name]})
-        assert some == {**drawn, name: others[name]}
-    nothing = load(tmp_path, text(), "nothing.yaml")
-    assert drawn_values(nothing) == {}
-    assert compile_trial(nothing, draws={}).steps == compile_trial(nothing).steps
-    with pytest.raises(SpanLabError, match="no draw 'x'; it draws nothing"):
-        compile_trial(nothing, draws={"x": 1})
-
-
 def test_what_a_file_makes_of_given_draws_is_told_with_its_line(tmp_path: Path) -> None:
     paradigm = load(
         tmp_path,

@@ -213,18 +213,6 @@ def test_a_changed_paradigm_refuses_to_go_on(run: Run, tmp_path: Path) -> None:
     assert run("resume", folder)[0] == 0, "what was changed back, or only in its remarks, is the same"
 
 
-def test_without_its_file_a_session_goes_on_with_its_own_copy(run: Run, tmp_path: Path) -> None:
-    file = tmp_path / "gonogo.yaml"
-    file.write_text(GO_NOGO, encoding="utf-8")
-    folder = Path(run("replay", file, "--agent", "chance", "--trials", "4", "--data", tmp_path / "data")[1].strip())
-    wanted = keep(folder)
-    (folder / "events.jsonl").write_bytes((folder / "events.jsonl").read_bytes()[:3000])
-    (folder / "responses.parquet").unlink()
-    file.unlink()
-    assert run("resume", folder)[0] == 0
-    pd.testing.assert_frame_equal(lasting(folder), wanted)
-
-
 def test_an_agent_with_other_settings_refuses_to_go_on(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,9 +15,8 @@ from spanlab.agents.human.seating import parse_simulate
 from spanlab.agents.oracles import IdealAgent
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Paradigm, Percept, PlannedTrial, load_paradigm, plan_session
-from spanlab.paradigms.balance import answers_of
 from spanlab.paradigms.compile import drawn_values
-from spanlab.paradigms.design import replacement, session_design
+from spanlab.paradigms.design import replacement
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Runner, Session, read_responses, reopen, same_trials
 from spanlab.sessions.replaying import recorded_agent
@@ -65,18 +64,6 @@ def test_half_a_block_is_not_shown_again(tmp_path: Path, nback: Paradigm) -> Non
         table[table["trial"] != 2]["trial_id"].tolist()
         == (other := read_responses(whole.folder))[other["trial"] != 2]["trial_id"].tolist()
     )
-
-
-def test_a_balanced_session_that_was_left_stays_balanced(tmp_path: Path) -> None:
-    cd = load_paradigm("cd")
-    plan = plan_session(cd, 7, session_design(cd), {"feature": "gap", "set_size": [2, 4]}, 8)
-    session = left_and_resumed(tmp_path, cd, 3, 2, trials=plan, design="human", seed=7)
-    taken = starts(session.folder)
-    assert [event["trial"] for event in taken] == ["1", "2", "3", "4", "4", "5", "6", "6", "7", "8"]
-    last = {event["trial"]: event for event in taken}.values()
-    answers = [answers_of(cd, event["levels"], event["seed"] or 0, "corrected")[0] for event in last]
-    assert (answers.count("same"), answers.count("different")) == (4, 4)
-    assert sorted(event["levels"]["retention_steps"] for event in last) == [0, 0, 6, 6, 12, 12, 18, 18]
 
 
 def test_replacements_follow_from_the_session_alone(nback: Paradigm) -> None:

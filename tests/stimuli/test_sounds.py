@@ -36,7 +36,6 @@ from spanlab.stimuli import own_files
 from spanlab.stimuli.kinds.files import ShownSound
 from spanlab.stimuli.own_files import content_of
 from spanlab.stimuli.render import speaker
-from spanlab.stimuli.render.fast.batch import network_frames
 from spanlab.stimuli.sound_files import samples_of, wav_file
 
 PROBE = '{text: "?", sound: {file: "tones/{=back[0] + 1}.wav", volume: 0.5, words: "sound {=back[0] + 1}"}}'
@@ -263,20 +262,6 @@ def test_the_check_finds_sounds_that_are_too_long_in_any_trial(tmp_path: Path) -
 
 
 # -- those who cannot hear -------------------------------------------------------------------------
-
-
-def test_networks_are_refused_with_the_reason(tmp_path: Path, tones: Path) -> None:
-    paradigm = load_paradigm(tones)
-    stimulus = sound_of(compile_trial(paradigm, {"list_length": 2}, 1))
-    with pytest.raises(SpanLabError, match="networks get pictures or words and hear nothing"):
-        network_frames([stimulus])
-    text = TONES.replace("instructions:", "network: {task: tones, head: 2}\ninstructions:")
-    with pytest.raises(ParadigmError, match=r"network: networks get pictures .*model_steps: 0.*leave out 'network'"):
-        check_paradigm(write_tones(tmp_path / "network", text))
-    signal = text.replace("    record: {serial_position: =number}\n", "    model_steps: 0\n").replace(
-        PROBE, "{letter: A}"
-    )
-    assert "is fine" in check_paradigm(write_tones(tmp_path / "signal", signal))
 
 
 def test_every_simulated_agent_takes_it_and_is_scored_as_it_should_be(tmp_path: Path, tones: Path) -> None:

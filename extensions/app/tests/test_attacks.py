@@ -116,18 +116,6 @@ def test_a_job_whose_app_was_killed_before_it_began_can_be_ended(tmp_path: Path)
     assert json.loads((folder / ENDED).read_text(encoding="utf-8")) == {"code": -signal.SIGINT}
 
 
-def test_a_damaged_job_hides_no_other(data: Path) -> None:
-    job = Jobs(data).start(["--version"], "vsr")
-    for name, text in (("00-empty", ""), ("01-list", "[]"), ("02-other", "{}")):
-        folder = data / ".app" / "jobs" / name
-        folder.mkdir()
-        (folder / JOB).write_text(text, encoding="utf-8")
-    client = let_in(data)
-    for address in ("/", "/paradigms/vsr/live", "/reports"):
-        assert client.get(address).status_code == 200, address
-    assert [one.name for one in Jobs(data).all()] == [job.name]
-
-
 def test_a_damaged_report_is_named(data: Path) -> None:
     name = "0123456789abcdef"
     for folder, text in (
@@ -270,19 +258,3 @@ def test_links_out_of_the_data_folder_are_not_followed(data: Path, tmp_path: Pat
     with pytest.raises(FileNotFoundError):
         reports.file(name, "figures/a.csv")
     assert reports.page(name) == ""
-
-
-def test_json_without_an_end_is_refused(data: Path) -> None:
-    deep = "[" * 100_000
-    client = let_in(data)
-    asked = client.post(
-        "/jobs/replay", content=deep, headers={"content-type": "application/json", "origin": BASE.rstrip("/")}
-    )
-    assert 400 <= asked.status_code < 500
-    for address in ("/paradigms/vsr/play?list_length=", "/paradigms/vsr/points?mark="):
-        assert 400 <= client.get(f"{address}{deep[:40_000]}").status_code < 500
-    folder = job_of(data)
-    for file in (folder / JOB, folder / ENDED, data / ".app" / "sessions.json", data / CHAT / "session.json"):
-        file.write_text(deep, encoding="utf-8")
-        for address in ("/", "/reports", "/sessions", "/paradigms/vsr/live"):
-            assert let_in(data).get(address).status_code == 200, (file.name, address)

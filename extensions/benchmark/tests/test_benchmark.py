@@ -33,7 +33,6 @@ from spanlab.extensions.benchmark.card import (
 )
 from spanlab.extensions.benchmark.command import agent_problems, problems_of, table_problems
 from spanlab.extensions.benchmark.drawing import gallery, page, picture
-from spanlab.extensions.benchmark.measures import of_published_people
 from spanlab.extensions.benchmark.running import agent_at
 from spanlab.extensions.benchmark.suite import NBACK, Effect, read_suite
 from spanlab.sessions import find_sessions
@@ -122,23 +121,6 @@ def test_every_margin_keeps_its_promise(effect: Effect) -> None:
     if effect.effect == "accuracy":
         assert guesser["differs"] / 300 >= 0.8
         assert not guesser["same"]
-
-
-def test_all_trials_of_the_suite_have_conditions_that_published_people_have() -> None:
-    for part in SUITE.parts.values():
-        for paradigm, entry in part.paradigms.items():
-            people = of_published_people(paradigm)
-            if people is None:
-                assert paradigm in NBACK
-                continue
-            for column, levels in entry["set"].items():
-                known = {
-                    place[people.by.index(name)]
-                    for name in people.by
-                    if name.removeprefix("factor_") == column
-                    for place in people.means
-                }
-                assert not known or {*(levels if isinstance(levels, list) else [levels])} <= known, (paradigm, column)
 
 
 def test_a_card_has_the_published_means_of_people_and_no_verdict(benchmarked: Path) -> None:

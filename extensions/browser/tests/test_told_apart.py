@@ -3,11 +3,8 @@ text, the timing or shared data learns who was where."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -25,7 +22,7 @@ from spanlab.extensions.browser.visits.visits import VisitDesk
 from spanlab.paradigms import load_paradigm
 from spanlab.sessions import Request, Runner, begin
 from spanlab.sessions.plan import plan_trials
-from spanlab.sessions.record.session_info import Browser, browser_of
+from spanlab.sessions.record.session_info import browser_of
 
 PHONE = (
     "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Mobile Safari/537.36"
@@ -57,10 +54,6 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     return command_line(tmp_path, monkeypatch, capsys)
 
 
-def beside_events(folder: Path) -> list[Mapping[str, Any]]:
-    return [json.loads(file.read_text(encoding="utf-8")) for file in sorted(folder.rglob("sub-*_events.json"))]
-
-
 @pytest.mark.slow
 def test_report_methods_and_timing_say_who_was_at_a_page(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
@@ -80,32 +73,6 @@ def test_report_methods_and_timing_say_who_was_at_a_page(
     assert re.search(r"^At the window \d+ displays with a planned duration", text, re.MULTILINE)
     assert re.search(r"^In browsers \d+ displays with a planned duration", text, re.MULTILINE)
     assert "in a browser (1 of 1): " in run("timing", next(data.glob("vsr-p01*")))[1]
-
-
-@pytest.mark.slow
-def test_shared_data_have_the_browser_and_not_the_computer_of_the_server(data: Path, tmp_path: Path, run: Run) -> None:
-    assert run("export", "bids", data, "bids", "--real-ids")[0] == 0
-    phone, tablet, window = beside_events(tmp_path / "bids")
-    screen = {"ScreenRefreshRate": 60.0, "ScreenResolution": [800, 800]}
-    assert phone["StimulusPresentation"] == {
-        "OperatingSystem": "Android",
-        **screen,
-        "SoftwareName": "Chrome",
-        "SoftwareVersion": "130",
-    }
-    assert tablet["StimulusPresentation"] == {
-        "OperatingSystem": "iOS",
-        **screen,
-        "SoftwareName": "Safari",
-        "SoftwareVersion": "17",
-    }
-    assert [one["SpanLab"].get("Window") for one in (phone, tablet, window)] == ["browser", "browser", None]
-    assert run("import", "bids", "bids", "-o", "again")[0] == 0
-    again = [
-        browser_of(json.loads(file.read_text(encoding="utf-8")))
-        for file in sorted((tmp_path / "again").rglob("session.json"))
-    ]
-    assert again == [Browser("Chrome", "130", "Android"), Browser("Safari", "17", "iOS"), None]
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from spanlab.agents import AgentOptions
 from spanlab.analysis.data.loading import load
 from spanlab.core.errors import SpanLabError
 from spanlab.extensions.fitting.agent import Cognitive, Remembering
-from spanlab.extensions.fitting.likelihood import FOLDS, Fit, Likelihood, Space, fit, folds, held_out, holds, limits
+from spanlab.extensions.fitting.likelihood import FOLDS, Fit, Space, fit, folds, held_out, limits
 from spanlab.extensions.fitting.models import MODELS, Model, models_named
 from spanlab.extensions.fitting.reading import answerers, published
 from spanlab.extensions.fitting.trials import Trials, given_before, observed, stages
@@ -48,26 +48,6 @@ def test_a_fit_is_at_least_as_likely_as_what_was_planted(model: Model, kind: Any
     assert 2 * (found.log_likelihood - there) < chi2.ppf(0.9999, len(at))
     assert found.aicc > -2 * found.log_likelihood
     assert found.bic == pytest.approx(len(at) * math.log(len(trials)) - 2 * found.log_likelihood)
-
-
-#: Model, kind of answers, how many, number of the answerer, and the parameter whose profile has a
-#: second valley.
-STUCK = (("resource", "change", 150, 30, "criterion"), ("resource", "change", 150, 35, "power"))
-
-
-@pytest.mark.parametrize(("name", "kind", "count", "number", "key"), STUCK)
-def test_an_interval_is_that_of_the_lowest_profile(name: str, kind: Any, count: int, number: int, key: str) -> None:
-    """A search along the profile stayed at a kink, or where the likelihood is flat, and intervals
-    came out too short."""
-    (model,) = models_named(name, kind)
-    trials, space, at = planted(model, kind, count, number)
-    found = fit(model, trials)
-    _, height = Likelihood(model, trials, space).lowest(at, space.names.index(key))
-    assert height + found.log_likelihood < chi2.ppf(0.95, 1) / 2
-    value = space.numbers(at)[key]
-    assert holds(found, trials, space.numbers(at))[key]
-    low, high = limits(found, trials)[key]
-    assert low <= value <= high
 
 
 def test_held_out_answers_are_predicted_by_the_others() -> None:

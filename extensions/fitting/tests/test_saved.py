@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -136,21 +134,6 @@ def test_a_hash_knows_every_answer() -> None:
         replace(first, trials=first.trials.take(np.arange(len(trials) - 1))),
     ):
         assert digest([other, second]) != digest([first, second])
-
-
-@pytest.mark.slow
-def test_the_report_has_the_pictures_and_sentences(run: Run, tmp_path: Path) -> None:
-    data = people_and_machines(tmp_path / "data", 0, 8, ("cognitive:slots?k=3",))
-    assert run("fit", str(data), *MODELS, "--save")[0] == 0
-    page = spanlab.compare(data, tmp_path / "report").file.read_text(encoding="utf-8")
-    assert "<h2>Models of memory</h2>" in page
-    specs = json.loads(re.search(r'id="figures">(.*?)</script>', page, re.DOTALL)[1])["specs"]  # type: ignore[index]
-    assert {"cd-models-parameters", "cd-models-curves"} <= set(specs)
-    assert page.count('data-figure="cd-models-') == 2
-    assert all(sentence.split(" (")[0] in page for sentence in stored(data)["cd"]["sentences"])
-    assert {path.name for path in (tmp_path / "report" / "figures").glob("cd-models-*")} == {
-        f"cd-models-{figure}.{kind}" for figure in ("parameters", "curves") for kind in ("svg", "pdf")
-    }
 
 
 def test_fits_of_another_paradigm_stay(run: Run, tmp_path: Path) -> None:

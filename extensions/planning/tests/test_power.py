@@ -16,26 +16,21 @@ from command_line import command_line
 from observed import along, table, together
 from scipy.special import ndtr
 
-from spanlab.analysis import equivalence_test
 from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.effects.conditions import conditions_effect
 from spanlab.analysis.effects.effect import trends
-from spanlab.analysis.means import contrast, contrast_of, unit_means
+from spanlab.analysis.means import contrast_of, unit_means
 from spanlab.analysis.stats.mixed_model import mixed_model
 from spanlab.core.errors import SpanLabError
 from spanlab.extensions.planning.planned_measures import PlannedSensitivity, PlannedTimes, from_people
 from spanlab.extensions.planning.power import (
     Assumed,
     _between,
-    _log_odds,
-    _near_the_ends,
-    _of_shares,
     _of_trials,
     _over_both,
     _rejects,
     _shares,
     _within,
-    _within_margin,
     from_model,
     power,
     smallest,
@@ -71,24 +66,6 @@ def test_power_is_that_of_the_formula_where_people_differ_by_chance_alone() -> N
     assert found["size"] == pytest.approx(0.05, abs=0.015)
 
 
-def test_what_is_planted_are_shares_whatever_the_spread() -> None:
-    """The same difference of shares where people and items differ much, and more people find it."""
-    found = power(Assumed(0.75, -0.1, 0.8, 0.2, item=0.5, trial=0.3, items=3), [6, 24], [20], samples=500)
-    assert found["power"].iloc[1] > found["power"].iloc[0] + 0.2
-    again = power(Assumed(0.75, -0.1, 0.8, 0.2, item=0.5, trial=0.3, items=3), [24], [20], samples=500)
-    assert (again["power"].iloc[0], again["size"].iloc[0]) == (
-        found["power"].iloc[1],
-        found["size"].iloc[1],
-    )  # seeds do not depend on what else is asked for
-    between = power(Assumed(0.75, -0.1, 0.8, 0.2, between=True), [24], [20], samples=500)
-    assert between["power"].iloc[0] < found["power"].iloc[1]
-    random = np.random.RandomState(1)
-    means = [_log_odds(share, math.sqrt(0.8**2 + 0.2**2 / 2 + 0.5**2)) for share in (0.75, 0.65)]
-    first, second = _shares(Assumed(0.75, -0.1, 0.8, 0.2, item=0.5), means, 200, 50, 20, random)
-    assert first.mean() == pytest.approx(0.75, abs=0.01)
-    assert second.mean() == pytest.approx(0.65, abs=0.01)
-
-
 def test_the_simulated_test_is_the_one_that_a_page_prints() -> None:
     scored = score_table(crowd())
     effect = conditions_effect(scored, "vsr", "set_size")
@@ -101,20 +78,6 @@ def test_the_simulated_test_is_the_one_that_a_page_prints() -> None:
     value, se, df = _between(shares[None, :, 0], shares[None, :, 1])
     assert value[0] / se[0] == pytest.approx(t)
     assert 2 * scipy.stats.t.sf(abs(value[0] / se[0]), df[0]) == pytest.approx(p)
-
-
-@pytest.mark.parametrize("between", [False, True])
-def test_near_the_ceiling_conditions_are_alike_where_a_page_says_so(between: bool) -> None:
-    assumed, margin = Assumed(0.95, 0.0, 0.6, 0.3, between=between), 0.05 if between else 0.035
-    both = assumed.simulated(0.0, 24, 24, 80, np.random.RandomState(5))
-    value, se, df = (_between if between else _within)(*both)
-    student = _within_margin(value, _of_shares(se, both, 24 * 24), df, margin)
-    people, told = [np.arange(24), np.arange(24) + 24 * between], []
-    for first, second in zip(*both, strict=True):
-        apart = contrast([first, second], people, np.array([-1.0, 1.0]), answers=np.full(2, 24.0 * 24))
-        told.append(equivalence_test(apart, margin).verdict == "within the margin")
-    assert _near_the_ends(student, both, 24 * 24, margin, between).tolist() == told
-    assert sum(told) < student.sum()
 
 
 def test_differences_that_are_equal_but_for_rounding_have_no_spread() -> None:

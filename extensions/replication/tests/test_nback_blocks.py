@@ -331,54 +331,6 @@ def test_blocks_of_other_lengths_by_a_paradigm_that_extends_ours(tmp_path: Path,
     assert (status, err) == (0, "ideal, short: 12 of 12 answers right (100%; chance 50%)\n")
 
 
-@pytest.mark.parametrize(
-    ("typed", "said"),
-    [
-        ("import nback", "Missing argument 'FOLDER'"),
-        ("import nback letters", "where to? Name it with -o"),
-        (
-            "import nback nowhere -o out",
-            "nowhere is not a folder; expected one with block files, such as letters/1back/0.txt",
-        ),
-        ("import nback file -o out", "file is not a folder"),
-        ("import nback folder -o out", "folder holds no block files; expected a layout such as letters/1back/0.txt"),
-        ("import nback letters -o letters", "letters exists; name a new folder"),
-        ("import nback letters -o file", "file exists; name a new folder"),
-        ("import nback letters -o out --generator both", "the generator is corrected or published; found 'both'"),
-        (
-            "import nback . -o out --as nback_verbal",
-            "--as names the paradigm of one set; . holds 3 (grids, letters, odd): import them one by one",
-        ),
-        ("import nback odd -o out", "odd/1back/first.txt no block; expected files such as 0.txt here"),
-        ("export nback vsr out", "vsr is not an N-back paradigm: it draws no 'items' with nback_block"),
-        ("export nback nback_verbal out --n 1,4", "nback_verbal: n cannot be 4; its levels are 1, 2, 3"),
-        ("export nback nback_verbal out --n one", "--n takes whole numbers, such as 1,2,3; found 'one'"),
-        (
-            "export nback nback_verbal out --block-length 20",
-            "nback_verbal: block_length cannot be 20; its levels are 24, 30",
-        ),
-        (
-            "export nback nback_verbal out --lures many",
-            "nback_verbal: lures cannot be 'many'; its levels are none, low, high, free",
-        ),
-        ("export nback nback_verbal out --blocks 0", "Invalid value for '--blocks'"),
-        ("export nback nback_verbal .", "letters exists; name another folder, so that nothing is overwritten"),
-        ("export nback nback_verbal file", "cannot write file/letters: "),
-    ],
-)
-@pytest.mark.slow
-def test_mistakes_are_one_clear_sentence(tmp_path: Path, run: Run, things: None, typed: str, said: str) -> None:
-    write_letters(tmp_path / "letters", levels=(1,))
-    write_block(tmp_path, "grids/1back/0.txt", block_text(*identity_block(1, 5, 9)))
-    write_letters(tmp_path / "odd", levels=(1,))
-    write_block(tmp_path, "odd/1back/first.txt", "")
-    before = sorted(tmp_path.rglob("*"))
-    if typed.startswith("import nback odd"):
-        typed += " --as nback_verbal"
-    assert said in complaint(*run(*typed.split()))
-    assert sorted(tmp_path.rglob("*")) == before
-
-
 def test_stray_folders_among_sets_and_levels_are_told(tmp_path: Path) -> None:
     write_letters(tmp_path / "letters", levels=(1,))
     (tmp_path / "letters" / "2-back").mkdir()

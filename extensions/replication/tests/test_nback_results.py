@@ -228,37 +228,6 @@ def test_unlabelled_matches_are_told(tmp_path: Path, run: Run) -> None:
     assert "NOTE 1 unlabelled match in all" in err
 
 
-def test_a_finished_session_stays_as_it_is_and_gives_its_answers_again(tmp_path: Path, run: Run) -> None:
-    write_results(tmp_path / "mine.json", letter_results(1, prefilled=6))
-    assert "say --as PARADIGM and --model MODEL" in complaint(
-        *run("import", "nback-results", "mine.json", "-o", "data")
-    )
-    assert "say --model MODEL" in complaint(
-        *run("import", "nback-results", "mine.json", "-o", "data", "--as", "nback_verbal_reasoning")
-    )
-    status, out, _ = run(
-        "import",
-        "nback-results",
-        "mine.json",
-        "-o",
-        "data",
-        "--as",
-        "nback_verbal_reasoning",
-        "--model",
-        "org/Model:free",
-    )
-    assert (status, out.partition(":")[0]) == (0, "data/nback_verbal_reasoning-published-org-model-free-s1")
-    folder = out.partition(":")[0]
-    assert run("resume", folder)[1] == f"nothing to do: every trial of {folder} is finished\n"
-    status, out, _ = run("replay", "--like", folder, "--agent", f"recorded:{folder}", "--data", "again")
-    assert status == 0
-    same = ["trial_id", "ask", "answer", "correct_answer", "correct", "rt_ms"]
-    pd.testing.assert_frame_equal(read_responses(tmp_path / folder)[same], read_responses(tmp_path / out.strip())[same])
-    assert "known only by its published answers" in complaint(
-        *run("replay", "nback_verbal", "--agent", "published:gpt-4")
-    )
-
-
 @pytest.mark.slow  # the figures
 def test_it_is_compared_like_any_other(tmp_path: Path, run: Run) -> None:
     write_results(tmp_path / "all_trials_verbal.json", letter_results(1))

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 from session_tools import AtTheWindow, Guessing, Saying, take
 
 from spanlab.core.errors import SpanLabError
@@ -183,23 +182,6 @@ def test_nobody_is_named_in_data_sets_of_old_sessions_and_the_trials_cannot_be_m
 
 @pytest.mark.sampled(3)
 @formats
-def test_the_attack_finds_everybody_where_old_seeds_are_shared(form: str, old: Path, tmp_path: Path) -> None:
-    if form in NO_TRIALS:
-        with pytest.raises(ValidationError, match="with_seeds"):
-            shared(form, old, tmp_path / "set", with_seeds=True)
-        return
-    found, notes = shared(form, old, tmp_path / "set", with_seeds=True)
-    assert (
-        "whoever guesses an identifier can see from the seeds whether it is right. Do not publish these data" in notes
-    )
-    if form in ("psych101", "chat-jsonl"):  # words alone
-        assert named(found) == set()
-    else:
-        assert named(found) == set(PEOPLE)
-
-
-@pytest.mark.sampled(3)
-@formats
 def test_nobody_is_named_by_the_seeds_of_new_sessions_and_these_are_shared(
     form: str, new: Path, tmp_path: Path
 ) -> None:
@@ -327,28 +309,6 @@ def named_by_what_is_drawn(guesses: dict[str, Path], found: Path, folder: Path) 
         if in_a_row or tokens & {word for row in rows for word in (row["trial_id"], row["seed"])}:
             named_so.add(who)
     return named_so
-
-
-@pytest.mark.sampled(3)
-@formats
-def test_trials_made_again_name_everybody_among_old_sessions_and_that_is_said(
-    form: str, old: Path, guesses: dict[str, Path], tmp_path: Path
-) -> None:
-    """Without seeds, the right answers are those of the seeds."""
-    found, notes = shared(form, old, tmp_path / "set")
-    if form in NO_TRIALS:
-        assert named_by_what_is_drawn(guesses, found, tmp_path) == set()
-        with_trials, _ = shared("csv", old, tmp_path / "trials", with_seeds=True)
-        assert named_by_what_is_drawn(guesses, with_trials, tmp_path / "again") == set(PEOPLE), (
-            "the attack finds them where trials are"
-        )
-        assert_everybody_is_there_without_trials(found, notes)
-        return
-    assert named_by_trials(form, guesses, found, tmp_path) == set(PEOPLE)
-    assert "NOT PSEUDONYMOUS: 18 sessions" in notes
-    assert "whoever guesses an identifier can make its trials again" in notes
-    if (found / "README.md").is_file():
-        assert "**Not pseudonymous.** 18 sessions" in (found / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.sampled(1)

@@ -267,30 +267,6 @@ def test_no_practice_trial_and_no_example_has_a_list_of_the_sessions_own() -> No
     assert all("example" in one for one in scarce.shared), "where there are too few it is said"
 
 
-def test_what_practice_and_memory_take_is_foreseen(tmp_path: Path) -> None:
-    from words_solver import solve
-
-    from spanlab.agents.chat.cost.estimate import sent
-    from spanlab.agents.chat.messages import Message, Text
-    from spanlab.sessions.costs import SessionOutlook, estimate_session
-
-    for settings in (
-        {"practice": "feedback"},
-        {"practice": "feedback", "conversation": "session", "examples": 1},
-        {"conversation": "session", "conversation_window": 2},
-    ):
-        said: list[str] = []
-        agent = ChatAgent("m", ChatSettings.read(settings), Endpoint("http://127.0.0.1:9/v1", key_variable=None))
-        foreseen = estimate_session(agent, SessionOutlook(agent, CD, FEW, Wanted(seed=4)), said.append)["estimate"]
-        _, asked = take(tmp_path / str(len(settings)), CD, FEW, lambda messages: solve(messages[-1:]), settings)
-        taken = sum(
-            sent([Message(message["role"], (Text(words(message)),)) for message in messages])[0] for messages in asked
-        )
-        assert foreseen["requests"] == len(asked)
-        assert foreseen["prompt_tokens"] == pytest.approx(taken, rel=0.05)
-        assert ("round of practice, of at most 3" in said[0]) == ("practice" in settings)
-
-
 def test_settings_that_do_not_go_together_and_paradigms_without_practice_are_told(tmp_path: Path) -> None:
     with pytest.raises(SpanLabError, match="conversation_window needs conversation=session"):
         ChatSettings.read({"conversation_window": 3})

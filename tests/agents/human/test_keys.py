@@ -16,7 +16,7 @@ from effort import HANGS_S
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanlab.agents.human import Participant, SimulatedParticipant, WindowOptions, moves
+from spanlab.agents.human import Participant, WindowOptions
 from spanlab.agents.human.input.answering import AnswerSheet, Press
 from spanlab.agents.human.input.buttons import BoxAddress, open_box, read_box
 from spanlab.agents.human.input.keymap import named
@@ -295,29 +295,9 @@ def test_a_session_with_a_clash_is_refused_before_it_begins(tmp_path: Path) -> N
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs pseudo-terminals")
-def test_a_rehearsal_presses_the_buttons_of_the_box() -> None:
-    """A key that the box types, or a byte at the other end of its line."""
-    (move,) = moves(Ask(SAME.with_keys(BOTH)), "different", min)
-    typing = SimulatedParticipant("ideal", WindowOptions(buttons="keys:f5+f6"), answers="keys")
-    assert [event.key for event in typing._events(move)] == ["f6"]
-    serial = SimulatedParticipant("ideal", WindowOptions(buttons="serial:COM3,presses=ab"), answers="keys")
-    serial.ready()
-    assert [event.key for event in serial._events(move)] == ["button_2"]
-    serial._serial["button_2"]()
-    box: Any = serial._boxes[0]
-    until = time.monotonic() + HANGS_S
-    while not box._arrived and time.monotonic() < until:
-        time.sleep(0.001)
-    assert [byte for _, byte in box._arrived] == [ord("b")]
-    assert serial.settings()["buttons"] == "serial:COM3,presses=ab"
-    serial.close()
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="needs pseudo-terminals")
 def test_bytes_of_a_serial_box_are_dated_when_they_arrive() -> None:
     import os
     import pty
-    import time
 
     far, near = pty.openpty()
     box: Any = open_box(read_box(f"serial:{os.ttyname(near)}"), time.monotonic)

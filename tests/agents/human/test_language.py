@@ -281,26 +281,6 @@ def test_the_assistants_page_names_everything_and_says_what_to_do(told: list[tup
     assert page.text.endswith("Press Escape to leave and mend this, or go on: the session's record will mention it.")
 
 
-def test_the_assistants_page_is_german_where_the_session_is_and_the_record_stays_english(
-    told: list[tuple[Any, str]],
-) -> None:
-    said: list[str] = []
-    agent = Participant(WindowOptions(display=measured()), say=said.append)
-    agent.speak("de")
-    agent.concerns([lasting(100)])
-    ((page, language),) = told
-    assert (page.title, language) == ("Für die Versuchsleitung", "de")
-    paragraphs = page.text.split("\n\n")
-    assert paragraphs[:-1] == [
-        "Der Bildschirm hat jetzt 1280 x 1024 Pixel, bei der Messung waren es 1920 x 1080.",
-        "Der Bildschirm läuft jetzt mit 75.00 Hz, bei der Messung waren es 60.00 Hz.",
-        "mask: 100 ms werden 8 Bildwechsel lang gezeigt, 106.7 ms (+6.7 ms, +7%), bei 75.00 Hz.",
-    ]
-    assert not ENGLISH.findall(page.text)
-    assert len(said) == len(paragraphs) - 1
-    assert said[0].startswith("The screen now has 1280 x 1024 pixels")
-
-
 @pytest.mark.parametrize(
     "now", [{"screen": 1}, {"vsync": False, "measured_hz": 900.0}, {"keyboard": "event"}, {"opengl": {"renderer": "x"}}]
 )

@@ -39,7 +39,7 @@ from spanlab.sessions.practice import NotPassedError
 from spanlab.sessions.record.reader import read_events
 from spanlab.stimuli.render.fonts import wrap
 from spanlab.stimuli.render.palette import PALETTES, recoloured
-from spanlab.stimuli.render.pixels import network_frame, picture, render
+from spanlab.stimuli.render.pixels import picture
 from spanlab.stimuli.scene import BACKGROUND, CANVAS, COLOURS, Colour
 
 #: width and height of windows in pixels, and of letters (half a degree at usual distances)
@@ -200,20 +200,6 @@ def test_captions_of_an_example_have_one_form() -> None:
     ]
     answers = ["- (j)", "- (j)", "- (j)", "m (f)"]
     assert wide == [f"Answer {number}: {answer}" for number, answer in enumerate(answers, start=1)]
-
-
-def test_examples_are_sharp_at_the_size_at_which_they_are_shown() -> None:
-    """Every display is drawn at its size, not resized."""
-    paradigm = load_paradigm("vsr")
-    displays = example_displays(paradigm, "en", {"list_length": 3})
-    strip = Strip.within(displays, (1200, 600), 24)
-    assert strip is not None
-    drawn = strip.draw(displays, "en")
-    assert drawn.size == (strip.width, strip.height)
-    side = strip.side
-    assert side > 9 * 24, "answers are shown at small places"
-    first = np.asarray(drawn)[1 + 2 : 1 + side - 2, 1 + 2 : 1 + side - 2]
-    assert (first == np.asarray(picture(displays[0].stimulus.scene(), side))[2:-2, 2:-2]).all()
 
 
 # -- which trial is pictured -----------------------------------------------------------------------
@@ -463,22 +449,6 @@ def test_the_safe_palette_can_be_told_apart(blindness: str) -> None:
 @pytest.mark.parametrize("blindness", ["protanopia", "deuteranopia"])
 def test_the_published_colours_are_not_safe(blindness: str) -> None:
     assert difference(COLOURS["red"], COLOURS["green"], blindness) < 40
-
-
-@pytest.mark.parametrize("name", ["cd", "sfr", "smu", "sts", "vsr"])
-@pytest.mark.slow
-def test_palettes_change_red_and_green_for_people_and_nothing_for_machines(name: str) -> None:
-    paradigm = load_paradigm(name)
-    trial = compile_trial(paradigm, paradigm.combinations()[-1], 4)
-    for step in trial.steps:
-        scene = step.percept.displays[0].stimulus.scene()
-        before = network_frame(scene).tobytes(), render(scene).tobytes()
-        other = recoloured(scene, PALETTES["safe"])
-        pixels = {tuple(pixel) for pixel in render(other).reshape(-1, 3).tolist()}
-        assert not pixels & {COLOURS["red"], COLOURS["green"]}
-        assert recoloured(scene, PALETTES["published"]) is scene
-        assert (network_frame(scene).tobytes(), render(scene).tobytes()) == before
-        assert (network_frame(step.percept.displays[0].stimulus.scene()).tobytes()) == before[0]
 
 
 def test_the_palette_is_recorded_and_checked() -> None:

@@ -16,11 +16,8 @@ from command_line import Run, complaint  # noqa: E402
 from spanlab import replay  # noqa: E402
 from spanlab.agents.network.agent import MemoryNoise, limit_for, limits, name_and_noise  # noqa: E402
 from spanlab.agents.network.checkpoints_io.checkpoint import load, locate  # noqa: E402
-from spanlab.agents.network.inputs.data import make_pool  # noqa: E402
-from spanlab.agents.network.inputs.frames import NetworkFrames  # noqa: E402
 from spanlab.agents.network.models.memories import memory  # noqa: E402
 from spanlab.agents.network.models.noise import NoiseOptions, NoisyLstm, _mixed, _normal, add_noise  # noqa: E402
-from spanlab.agents.network.training.evaluation import examine, mean_accuracy  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402
 from spanlab.paradigms import load_paradigm  # noqa: E402
 from spanlab.sessions import read_session  # noqa: E402
@@ -57,19 +54,6 @@ def test_noise_is_normal_and_independent() -> None:
     between = torch.corrcoef(drawn.T).fill_diagonal_(0) * 20_000**0.5
     assert float(between.abs().max()) < 4.8
     assert float(between.std()) == pytest.approx(1, abs=0.1)
-
-
-@pytest.mark.slow
-def test_more_noise_leaves_less_and_less_at_higher_loads() -> None:
-    paradigm = load_paradigm("vsr")
-    pool = make_pool(paradigm, NetworkFrames(), "test", 3, 120, {"list_length": [3, 6]}, "corrected")
-    network, found = load("laptop").network, {}
-    for noise in (0.0, 0.25, 1.0):
-        add_noise(network, noise)
-        rows = examine(network, pool).rows
-        found[noise] = (mean_accuracy(rows), rows[0].accuracy - rows[1].accuracy)
-    assert found[0.0][0] > found[0.25][0] + 0.15 > found[1.0][0] + 0.3
-    assert found[0.25][1] > found[0.0][1] + 0.15, "the list of six suffers more than that of three"
 
 
 @pytest.mark.slow
@@ -124,19 +108,6 @@ def test_the_card_of_the_limited_networks_is_made_from_the_files_that_ship() -> 
         assert f"`{limit.network}` with noise {limit.noise:g}, SHA-256 `{load(limit.network).sha256}`" in part
         assert ("Distance from people" in part) == (limit.paradigm != "nback_spatial")
         assert ("| A_" in part and "| B_" in part) == (limit.paradigm != "nback_spatial")
-
-
-def test_noise_in_proportion_to_what_is_held_grows_with_it() -> None:
-    """A unit that holds nothing has none of it; added noise is there in any case."""
-    inputs = torch.zeros(2, 4, 20)
-    for relative, moved in ((True, False), (False, True)):
-        torch.manual_seed(1)
-        cell = NoisyLstm(20, 48, NoiseOptions(noise=0.5, relative=relative)).eval()
-        with torch.no_grad():
-            for parameter in cell.parameters():
-                parameter.zero_()
-        out = cell(inputs, cell.seeded(cell.initial(2, inputs), [1, 2]))[0]
-        assert bool(out.abs().sum() > 0) == moved
 
 
 @pytest.mark.parametrize("name", [limit.paradigm for limit in limits()])

@@ -104,24 +104,6 @@ def test_the_five_tasks_of_change_detection_share_a_head() -> None:
         build(model_settings(encoder="worm"), {"a": Task(1, "cd"), "b": Task(2, "cd")}, 0)
 
 
-def test_published_networks_start_as_published() -> None:
-    """Xavier for recurrent cells, with the gates of a cell as one matrix; as PyTorch has it for the
-    transformer, all of whose layers start alike."""
-    lstm = build(model_settings(encoder="worm", architecture="lstm", hidden=96), worm_tasks(), seed=1)
-    for name, parameter in lstm.named_parameters():
-        if name.endswith("bias") or "bias_" in name:
-            assert not parameter.any(), name
-        else:
-            fans = torch.nn.init._calculate_fan_in_and_fan_out(parameter)
-            assert float(parameter.detach().std()) == pytest.approx(
-                (2 / sum(fans)) ** 0.5, rel=0.25 if parameter.numel() < 500 else 0.05
-            ), name
-    transformer = build(model_settings(encoder="worm", architecture="transformer", hidden=96), worm_tasks(), seed=1)
-    assert float(transformer.task_embedding.weight.detach().std()) == pytest.approx(1, rel=0.2)
-    weights = transformer.state_dict()
-    assert torch.equal(weights["memory.layers.0.linear1.weight"], weights["memory.layers.1.linear1.weight"])
-
-
 def test_a_seed_gives_one_network_and_leaves_the_random_state_alone() -> None:
     torch.manual_seed(3)
     before = torch.get_rng_state()

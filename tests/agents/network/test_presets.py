@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 
 from spanlab.agents.network import NetworkAgent  # noqa: E402
 from spanlab.agents.network.training import run as training_run  # noqa: E402
-from spanlab.agents.network.training.presets import config_named, presets, toy, with_recipe  # noqa: E402
+from spanlab.agents.network.training.presets import config_named, presets, toy  # noqa: E402
 from spanlab.agents.network.training.run import train  # noqa: E402
 from spanlab.core import atomic_files  # noqa: E402
 from spanlab.paradigms import Paradigm, load_paradigm  # noqa: E402
@@ -78,23 +78,6 @@ def test_every_preset_runs_in_miniature(tmp_path: Path, name: str) -> None:
     entries = [json.loads(line) for line in (tmp_path / f"{name}.log.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [entry["event"] for entry in entries] == ["start", "trials", "train", "validation", "test", "end"]
     assert all(value > 0 for value in entries[2]["loss"].values())
-
-
-def test_the_joint_presets_are_the_published_run() -> None:
-    config = config_named("gru-1024")
-    assert (config.loss, config.schedule, config.validation, config.selection, config.order, config.generator) == (
-        *["published"] * 4,
-        "shuffled",
-        "published",
-    )
-    assert [task.batch for task in config.tasks] == [10] * 14
-    assert [task.train_trials for task in config.tasks] == [86400] * 14
-    assert config.steps == 200 * 8640
-    assert config.rate.peak == 1e-4
-    assert config.model.hidden == 1024
-    improved = with_recipe(config, "improved")
-    assert (improved.loss, improved.schedule, improved.validation, improved.selection) == ("improved",) * 4
-    assert improved.hash != config.hash
 
 
 def test_the_command_knows_presets_and_says_what_is_wrong(

@@ -17,7 +17,9 @@ import pytest
 import yaml
 from command_line import Run, command_line, complaint
 
-from spanlab.agents.network.sweeps.sweep import (
+pytest.importorskip("torch")
+
+from spanlab.agents.network.sweeps.sweep import (  # noqa: E402
     by_capacity,
     read_folder,
     read_sweep,
@@ -27,9 +29,9 @@ from spanlab.agents.network.sweeps.sweep import (
     write_sweep,
     write_tables,
 )
-from spanlab.agents.network.training.presets import config_named
-from spanlab.core.errors import SpanLabError
-from spanlab.core.worker_pool import open_pool
+from spanlab.agents.network.training.presets import config_named  # noqa: E402
+from spanlab.core.errors import SpanLabError  # noqa: E402
+from spanlab.core.worker_pool import open_pool  # noqa: E402
 
 pytestmark = pytest.mark.slow
 

@@ -16,7 +16,6 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from spanlab.agents.network import NetworkAgent, TrainingConfig, read_config  # noqa: E402
-from spanlab.agents.network.checkpoints_io import checkpoint  # noqa: E402
 from spanlab.agents.network.inputs.batches import Ahead  # noqa: E402
 from spanlab.agents.network.inputs.data import Pool, indices_at, make_pool  # noqa: E402
 from spanlab.agents.network.inputs.frames import NetworkFrames  # noqa: E402
@@ -152,20 +151,6 @@ def test_a_run_leaves_its_record(trained: Path) -> None:
     assert all(f"{row['accuracy']:.3f}" in card for row in rows)
     agent = NetworkAgent(trained / "tiny.pt")
     assert agent.settings()["trained_on"] == {name: load_paradigm(name).hash for name in ("vsr", "sfr", "smu")}
-
-
-@pytest.mark.slow
-def test_a_finished_run_is_written_and_tested_again_in_bytes(trained: Path, tmp_path: Path) -> None:
-    shutil.copytree(trained, tmp_path / "again")
-    assert train(config(store="bytes"), out=tmp_path / "again", resume=True, progress=False)
-    kept = checkpoint.load(tmp_path / "again" / "tiny.pt")
-    assert kept.store == "bytes"
-    assert kept.bytes < 0.7 * (trained / "tiny.pt").stat().st_size
-    assert kept.trained == checkpoint.load(trained / "tiny.pt").trained
-    card = (tmp_path / "again" / "tiny.md").read_text("utf-8")
-    assert "its matrices as bytes with one scale for every 32 numbers" in card
-    assert kept.sha256 in card
-    assert [entry["store"] for entry in log(tmp_path / "again") if entry["event"] == "end"][-1] == "bytes"
 
 
 def test_a_network_starts_from_another_and_what_that_lacks_begins_anew(trained: Path, tmp_path: Path) -> None:

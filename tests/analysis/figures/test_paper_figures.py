@@ -22,7 +22,6 @@ from spanlab.analysis.figure_catalogue import FIGURES, figure_named, listing
 from spanlab.analysis.figures.charts import draw
 from spanlab.analysis.figures.figure import DrawnFigure, Wish
 from spanlab.analysis.figures.nback_chart import BIN
-from spanlab.analysis.figures.nback_study import families
 from spanlab.analysis.figures.worm import NUMBERS, OTHERS, PAPER_FIGURES, UNITS, numbered
 from spanlab.core.errors import SpanLabError
 
@@ -158,22 +157,6 @@ def test_histograms_hold_every_block_with_and_without_its_sign() -> None:
     assert 0.75 * len(hits) * BIN < area <= 1.01 * len(hits) * BIN
     (row,) = found.shown.to_dict("records")
     assert (row["blocks"], row["below_0"]) == (7, int((signed < 0).sum()))
-
-
-def test_variants_are_compared_within_a_family_and_answerers_within_a_variant() -> None:
-    made = [(n, name, agent) for n in (1, 2) for name in ("nback_verbal", "nback_verbal_noise") for agent in ("a", "b")]
-    parts = [blocks([8, 7, 6], [0, 1, 2], n=n, paradigm=name, agent=agent) for n, name, agent in made]
-    found = drawing("nback_measures", *parts)
-    assert {row["agent"] for row in points(found)} == {"Nback_Verbal", "Nback_Verbal_Noise"}
-    assert {row["part"] for row in points(found)} == {0, 1}
-    single = drawing("nback_measures", *parts, paradigms=("nback_verbal",))
-    assert {row["agent"] for row in points(single)} == {"a", "b"}
-    assert set(single.table["variant"]) == {"Nback_Verbal"}
-    assert families({"A": "verbal", "B": "verbal_with_noise", "C": "spatial_3x3", "D": ""}) == [
-        ("verbal", ["A", "B"]),
-        ("others", ["C", "D"]),
-    ]
-    assert families({"A": "", "B": ""}) == [("all", ["A", "B"])]
 
 
 def test_printed_values_are_beside_answers_of_the_same_kind() -> None:

@@ -14,14 +14,12 @@ from analysis_tables import mixed, responses
 
 from spanlab.analysis.data.loading import Data, load
 from spanlab.analysis.data.scoring import score_table
-from spanlab.analysis.effects.curves import overall
-from spanlab.analysis.guessing import against_guessing
 from spanlab.analysis.inference import Claim
 from spanlab.analysis.means.contrasts import Contrast
 from spanlab.analysis.model_vs_human.differences import Difference, at_common_conditions, from_people
 from spanlab.analysis.report.text import _from_people as told
 from spanlab.analysis.report.text import _span as span
-from spanlab.analysis.report.text import headline, opening
+from spanlab.analysis.report.text import opening
 from spanlab.api.analysing import compare
 
 
@@ -140,23 +138,6 @@ def test_sentences_of_differences_are_true(tmp_path: Path) -> None:
 def test_cells_of_people_are_counted_in_people() -> None:
     cells = pd.DataFrame({"unit": ["participant", "participant", "trial"], "n_units": [3, 3, 8]})
     assert span(cells) == "3 participants or 8 trials"
-
-
-def test_many_answerers_are_one_sentence_and_a_lead_that_says_how_many() -> None:
-    base = responses(lambda *_: 0.5, agent="x", lengths=(3,), repetitions=12)
-    random = np.random.RandomState(1)
-    many = [
-        base.assign(agent=f"network:{n}", session=f"s{n}", correct=random.rand(len(base)) < (0.95 if n % 2 else 1 / 9))
-        for n in range(24)
-    ]
-    scored = score_table(mixed(*many, *people(0.6, many=2, lengths=(3,)))).parts["vsr"]
-    found = headline(overall(scored), overall(scored).iloc[:0], {}, against_guessing(scored), float("nan"))
-    assert [name for name, _ in found] == ["participant", "", ""]
-    assert found[1][1].startswith("24 agents got from ")
-    assert "are above it" in found[1][1]
-    _, lead, _ = opening((), scored, ["vsr"])
-    assert "25 agents (person: 1, trained network: 24) took" in lead
-    assert len(lead) < 300
 
 
 def test_many_paradigms_are_counted_in_the_first_sentence() -> None:

@@ -13,14 +13,11 @@ import pandas as pd
 import pytest
 from nback_answers import write_published
 
-from spanlab import replay
 from spanlab.agents.oracles import CapacityAgent, Chance
-from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.data.style import Look
 from spanlab.analysis.nback.published import published_results
 from spanlab.analysis.report import folder as report_folder
 from spanlab.analysis.report.page import Options, compare
-from spanlab.analysis.report.paradigm import nback_results
 from spanlab.extensions.replication.nback.results import import_results
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
@@ -107,20 +104,6 @@ def test_every_panel_holds_every_answerer_at_every_n(report: Path) -> None:
     for row in points.to_dict("records"):
         assert row["mean"] == pytest.approx(cells.loc[(row["agent"], row["measure"], row["at"]), "mean"])
     assert len(spec["concat"]) == 4
-
-
-def test_whoever_always_says_the_same_has_no_sensitivity_in_words(tmp_path: Path) -> None:
-    session = replay("nback_verbal", agent="capacity", trials=4, data=tmp_path, say=lambda _: None)
-    answers = session.responses
-    (scored,) = score_table(answers).parts.values()
-    results = nback_results(scored)
-    assert results is not None
-    assert [text.split(" ")[:2] for text in results.ends().values()] == [[";", "d′"]]
-    same = answers.assign(answer="m", outcome="answered", correct=answers["correct_answer"] == "m")
-    (always,) = score_table(same).parts.values()
-    results = nback_results(always)
-    assert results is not None
-    assert results.ends() == {}
 
 
 def test_the_page_says_how_answers_were_counted(report: Path) -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
-from conditions import some_conditions
 from sampling import fits, loaded, many, sampler, unrelated
 
 from spanlab.core.errors import SpanLabError
@@ -155,29 +154,6 @@ def test_lists_in_another_order_are_probed_with_the_same_percepts(name: str, pla
     ]
     assert len({percept_bytes(step.percept) for trial in made for step in trial.steps[5:]}) == 1
     assert len({tuple(step.truth.answer for step in trial.steps[5:]) for trial in made}) == 3
-
-
-@pytest.mark.parametrize(("name", "places", "longest"), BOTH)
-def test_people_click_on_words_and_nowhere_else(name: str, places: int, longest: int) -> None:
-    side = int(places**0.5)
-    for levels in some_conditions(loaded(name), 5):
-        trial = compile_trial(loaded(name), levels, 5)
-        _, array = words_and_array(trial)
-        ask = trial.steps[-1].percept.ask
-        assert ask is not None
-        surface = ask.kind.surface()
-        assert {(96 // side * (n % side), 96 // side * (n // side), word) for n, word in enumerate(array) if word} == {
-            (region.x0, region.y0, region.value) for region in surface.regions
-        }
-        assert all(region.x1 - region.x0 == region.y1 - region.y0 == 96 / side for region in surface.regions)
-        keys = dict(surface.keys)
-        if places > 9:
-            assert not keys
-        else:
-            pad = dict(zip("789456123", array, strict=True))
-            assert keys == {str(n): word for n, word in enumerate(array, 1) if word} | {
-                f"num_{key}": word for key, word in pad.items() if word
-            }
 
 
 # -- words and replies -----------------------------------------------------------------------------

@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import with_config
-from typing_extensions import TypedDict
 from written_anew import STORED
 
 from spanlab.core.errors import SpanLabError
@@ -24,7 +23,7 @@ from spanlab.sessions.record import (
     read_session,
     response_rows,
 )
-from spanlab.sessions.record.further_events import FURTHER_EVENTS, EventModels, event_columns
+from spanlab.sessions.record.further_events import FURTHER_EVENTS, event_columns
 from spanlab.sessions.record.table import response_table
 
 SESSION = STORED / "vsr-ideal-s11"
@@ -84,30 +83,3 @@ def test_a_record_is_not_read_without_the_package_and_says_why(tmp_path: Path) -
         ),
     ):
         read_events(tmp_path)  # although it is the last line, which is left out where a kill has cut it off
-
-
-def test_a_model_that_is_no_event_of_a_trial_is_refused() -> None:
-    class Open(OfTrial):
-        event: Literal["open"]
-
-    @with_config(CLOSED)
-    class Nameless(OfTrial):
-        event: Literal["one", "two"]
-
-    @with_config(CLOSED)
-    class Trigger(OfTrial):
-        event: Literal["trigger"]
-
-    @with_config(CLOSED)
-    class OfNoTrial(TypedDict):
-        event: Literal["of_no_trial"]
-
-    for model, says in (
-        (Open, "further keys: @with_config"),
-        (Nameless, "not an event of a trial"),
-        (Trigger, "has an event 'trigger' of its own"),
-        (OfNoTrial, "not an event of a trial"),
-        (int, "not an event of a trial"),
-    ):
-        with pytest.raises(ValueError, match=says):
-            EventModels("event", "spanlab.events").add(model)

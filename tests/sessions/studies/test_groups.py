@@ -11,12 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import Run, command_line
-from study_files import Guest, study_in, take
+from study_files import study_in, take
 
 from spanlab.core.errors import ParadigmError, SpanLabError
 from spanlab.sessions import read_responses, read_session
 from spanlab.sessions.record.reader import find_sessions
-from spanlab.sessions.studies.battery import Battery
 from spanlab.sessions.studies.participants import Assigner, Person, people
 from spanlab.sessions.studies.schema import Group
 from spanlab.sessions.studies.study import Study
@@ -178,24 +177,6 @@ def test_a_group_takes_its_paradigms_with_its_levels_and_the_table_says_which_it
     status, printed, err = run("stats", "data", "--paradigm", "vsr", "--by", "group")
     assert status == 0, err
     assert "training" in printed
-
-
-def test_what_was_planned_for_a_number_that_somebody_else_has_got_meanwhile_is_planned_anew(
-    study: Study, data: Path
-) -> None:
-    """Two assistants begin: both foresee the first number, and one of them gets it."""
-    wanted = VisitRequest("late", "1")
-    battery = Battery(foresee(study, data, wanted), Guest())
-    battery.try_out()
-    first = take(study, data, "first", fields={})
-    battery.visit = sit_down(study, data, wanted)[0]
-    battery.run()
-    assert {first.person.group, battery.visit.person.group} == {"training", "control"}
-    seeds = [(info["paradigm"], info["seed"]) for info in map(read_session, find_sessions([data]))]
-    assert len(set(seeds)) == len(seeds) == 4, "nobody gets the trials of somebody else"
-    assert {info["study"]["paradigm"] for info in map(read_session, find_sessions([battery.visit.folder]))} == {
-        one.name for one in battery.visit.order
-    }
 
 
 @pytest.mark.parametrize(

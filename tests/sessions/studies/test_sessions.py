@@ -287,20 +287,6 @@ def test_sides_change_once_every_order_has_come(tmp_path: Path, data: Path) -> N
     assert [fixed.keys_for(f"p{n}", n)["swapped"] for n in range(1, 5)] == [False, True, False, True]
 
 
-def test_keys_of_ones_own_need_an_answer_somewhere_in_the_study(tmp_path: Path, data: Path) -> None:
-    text = "study: s\ntitle: S\nparadigms: [{paradigm: cd, trials: 2, practice: false, set: {feature: size, set_size: 2}}, {paradigm: sfr, trials: 1, practice: false}]\nsessions: [[cd], [sfr]]\n"
-    good = study_in(tmp_path, text + "keys: {own: {same: s}}\n")
-    visit = take(good, data, session=2, fields={})
-    assert read_session(states(visit.folder)["sfr"].folder)["keys"]["own"] == {"same": "s"}
-    bad = study_in(tmp_path, text + "keys: {own: {smae: s}}\n")
-    guest = Guest()
-    with pytest.raises(
-        SpanLabError, match="'smae', which is not an answer to any question of these trials; did you mean 'same'"
-    ):
-        take(bad, data, "p02", session=2, fields={}, guest=guest)
-    assert not guest.happened
-
-
 def test_a_display_file_that_is_not_there_is_told_before_anything_begins(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -429,28 +415,6 @@ def test_who_goes_on_with_other_settings_is_told_which(study: Study, data: Path)
     with pytest.raises(SpanLabError, match=r"palette was dark and is light\): give the settings it began with"):
         take(study, data, existing="resume", guest=Settled("light"))
     take(study, data, existing="resume", guest=Settled("dark"))
-
-
-def test_the_palette_comes_from_the_study_unless_options_say_otherwise(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from spanlab.agents.human import seating
-
-    sat: list[dict[str, Any]] = []
-
-    def person(simulate: object, seed: object, window: dict[str, Any]) -> Guest:
-        sat.append(window)
-        return Guest(leave_at(2)) if len(sat) == 1 else Guest()
-
-    monkeypatch.setattr(seating, "seat", person)
-    text = "study: looks\ntitle: L\nparadigms: [{paradigm: sfr, trials: 2, practice: false, set: {list_length: 1}}]\npalette: safe\n"
-    (tmp_path / "s.yaml").write_text(text, encoding="utf-8")
-    complaint(*run("run", "s.yaml", "--participant", "p01"))
-    (tmp_path / "s.yaml").write_text(text.replace("safe", "published"), encoding="utf-8")
-    assert run("run", "s.yaml", "--participant", "p01", "--existing", "resume")[0] == 0  # as it was begun
-    assert run("run", "s.yaml", "--participant", "p02")[0] == 0
-    assert run("run", "s.yaml", "--participant", "p03", "--palette", "safe")[0] == 0
-    assert [one["palette"] for one in sat] == ["safe", "safe", "published", "safe"]
 
 
 def test_days_are_those_of_the_clock_on_the_wall(monkeypatch: pytest.MonkeyPatch) -> None:

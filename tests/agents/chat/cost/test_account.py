@@ -393,26 +393,6 @@ def test_a_limit_with_a_server_that_does_not_count(run: Run, monkeypatch: pytest
         )
 
 
-@pytest.mark.slow
-def test_several_take_the_same_trials_and_all_are_estimated_before_the_first_starts(
-    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    assert run("replay", "vsr", "--agent", "ideal", "--trials", "4")[0] == 0
-    with _server(monkeypatch):
-        code, out, err = run(
-            "replay", "--agent", "chat:a", "--agent", "chat:b", "--like", "data/vsr-ideal-s1", "--price", "chat:b=1/2"
-        )
-    assert code == 0
-    folders = [tmp_path / line for line in out.split()]
-    ids = [sorted(read_responses(folder)["trial_id"].unique()) for folder in folders]
-    assert ids[0] == ids[1] == sorted(read_responses(tmp_path / "data" / "vsr-ideal-s1")["trial_id"].unique())
-    lines = [line for line in err.splitlines() if line.startswith("chat:") and " in vsr: " not in line]
-    assert sum("could not be read" in line and " in vsr: " in line for line in err.splitlines()) == 2
-    assert [line.split(":")[1] for line in lines] == ["a", "b", "a", "b"]
-    assert "requests in 4 conversations" in lines[1]
-    assert [read_session(folder)["account"]["cost"] is None for folder in folders] == [True, False]
-
-
 # before anything begins ---------------------------------------------------------------------------
 
 

@@ -16,7 +16,7 @@ from command_line import Run, complaint
 from reply_corpus import judged as judged_replies
 
 from spanlab.agents.chat import ChatSettings
-from spanlab.agents.chat.cost.estimate import JUDGED_SHARE, by_pieces
+from spanlab.agents.chat.cost.estimate import JUDGED_SHARE
 from spanlab.core.errors import SpanLabError
 from spanlab.sessions import read_responses, read_session
 from spanlab.sessions.record.reader import read_events, read_transcript
@@ -119,31 +119,6 @@ def test_it_is_told_the_question_and_the_reply_and_no_more(
     assert "Answer with one number from 1 to 9." in message["content"]
     assert f"==========\n{VAGUE}\n==========" in message["content"]
     assert len(message["content"]) < 700
-
-
-@pytest.mark.slow
-def test_it_is_foreseen_at_most_and_by_what_is_to_be_expected(
-    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """A judge that is asked about every reply, and in vain, so that every question is put as often
-    as it may be: just what was foreseen at most."""
-    with _server(monkeypatch, tmp_path, "none", vague=1) as tap:
-        code, out, err = run(*_RUN, "--chat", "reask=2")
-        assert code == 0, err
-        judged = [heard.body["messages"] for heard in tap.requests if heard.body["model"] == "judge-1"]
-        own = len(tap.requests) - len(judged)
-    info = read_session(tmp_path / out.strip())
-    foreseen = info["estimate"]["judge"]
-    assert foreseen["requests_at_most"] == len(judged) == own == 3 * info["estimate"]["requests"]
-    assert foreseen["cost_at_most"] == pytest.approx(
-        (foreseen["prompt_tokens_at_most"] + foreseen["completion_tokens_at_most"]) * 100 / 1e6
-    )
-    assert foreseen["prompt_tokens_at_most"] > sum(
-        by_pieces(one["content"]) for messages in judged for one in messages
-    ), "it is given longer replies to read"
-    assert foreseen["expected_share"] == 0.016
-    assert f"at most {len(judged)} requests" in err
-    assert "about 1.6% of the replies that give an answer, and all that give none" in err
 
 
 def test_what_is_expected_of_a_judge_is_what_the_rules_left_unread_in_replies_that_were_held_out() -> None:

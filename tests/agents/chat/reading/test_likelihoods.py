@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chat_likelihoods import END, distribution, letters_of, like_completions, like_vllm, probability, prompt_of, scores
+from chat_likelihoods import END, distribution, like_completions, like_vllm, probability, prompt_of, scores
 from chat_servers import Answer, Request, listening
 from chat_stub import completion
 from forged_truth import forge_sessions
@@ -136,40 +136,6 @@ def replies_to(kind: Any, scorer: Scorer, answer: Any) -> list[Reply]:
         count, last = echoed(answer(request)) or (0, None)
         found.append(ScoredReply(content="", latency_ms=0, echoed_of=count, echoed=last))
     return found
-
-
-def test_one_is_told_from_ten() -> None:
-    """A model that would always say 10 begins as if it said 1."""
-    scorer = Scorer(ChatSettings(likelihoods="prompt"))
-
-    def always_ten(request: Sent) -> bytes:
-        body = {"messages": [message.sent() for message in request.messages], **request.options}
-        told = []
-        for place, (letter, value) in enumerate(scores(prompt_of(body))):
-            before = (
-                "".join(letters_of(prompt_of(body))[:place]).rpartition("[assistant]")[2]
-                if body.get("add_generation_prompt") is False
-                else None
-            )
-            sure = {"": "1", "1": "0", "10": END}.get(before) if before is not None else None
-            told.append(
-                {
-                    "1": {
-                        "logprob": value if sure is None else (-0.001 if letter == sure else -9.0),
-                        "decoded_token": letter,
-                    }
-                }
-                if place
-                else None
-            )
-        return json.dumps({"choices": [{"message": {}}], "prompt_logprobs": told}).encode()
-
-    found = scorer.read(TWELVE, replies_to(TWELVE, scorer, always_ten))
-    assert found is not None
-    shares = found.probabilities(TWELVE)
-    assert shares is not None
-    assert shares["10"] > 0.99
-    assert shares["1"] < 0.001, "although it begins with 1"
 
 
 @pytest.mark.parametrize("kind", [TWELVE, Choice.model_validate({"options": ["same", "different"]})])

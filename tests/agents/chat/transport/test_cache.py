@@ -12,8 +12,6 @@ from typing import Any
 
 import pytest
 from chat_servers import Stub, stub
-from hypothesis import given
-from hypothesis import strategies as st
 
 from spanlab.agents.chat import Endpoint, RequestLimits
 from spanlab.agents.chat.messages import Message, Reply, Request, Text
@@ -87,19 +85,6 @@ def test_a_damaged_file_is_told_not_used_and_replaced(tmp_path: Path, damage: by
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert cache.get(REQUEST) is not None
-
-
-@given(st.integers(0, 400), st.binary(max_size=3))
-def test_no_damage_gives_another_reply(tmp_path_factory: pytest.TempPathFactory, place: int, bytes_: bytes) -> None:
-    cache = ReplyCache(tmp_path_factory.mktemp("cache"), [])
-    cache.put(REQUEST, REPLY)
-    path = cache.path(REQUEST)
-    whole = path.read_bytes()
-    path.write_bytes(whole[:place] + bytes_)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = cache.get(REQUEST)
-    assert found is None or path.read_bytes().strip() == whole
 
 
 def test_the_reply_to_another_request_is_not_used(tmp_path: Path) -> None:

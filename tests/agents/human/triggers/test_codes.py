@@ -20,7 +20,6 @@ from spanlab.paradigms.paradigm import paradigm_from_data
 from spanlab.paradigms.triggers import Triggers, suggestion
 from spanlab.sessions import Runner
 from spanlab.sessions.record.reader import read_events
-from spanlab.sessions.studies.study import load_study
 from spanlab.sessions.triggers import trigger_request
 
 CODES = (
@@ -143,18 +142,6 @@ def test_without_codes_a_session_with_a_port_is_refused_and_some_are_proposed() 
     codes = paradigm(GO_NOGO + proposed + "\n").triggers  # it can be pasted
     assert codes is not None
     assert set(codes.phases) == {"fixation", "probe", "feedback"}
-
-
-def test_a_study_changes_codes_for_a_paradigm(tmp_path: Path) -> None:
-    (tmp_path / "gonogo.yaml").write_text(GO_NOGO + CODES)
-    study = "study: small\ntitle: Small\nparadigms: [{{paradigm: ./gonogo.yaml, triggers: {{phases: {{{}: 99}}}}}}]\n"
-    (tmp_path / "small.yaml").write_text(study.format("probe"))
-    (taken,) = load_study(tmp_path / "small.yaml").paradigms
-    asked = trigger_request(taken.paradigm, "dry", taken.entry.triggers)
-    assert Triggers.model_validate(asked["codes"]).of_phase("probe", "right") == 99
-    (tmp_path / "small.yaml").write_text(study.format("prob"))
-    with pytest.raises(ParadigmError, match=r"small.yaml:3 .*triggers.*did you mean 'probe'"):
-        load_study(tmp_path / "small.yaml")
 
 
 # -- how ports are named ---------------------------------------------------------------------------
