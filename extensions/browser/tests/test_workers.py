@@ -111,7 +111,7 @@ def test_places_are_exact_and_nothing_is_lost_where_workers_are_killed(tmp_path:
     pages[1].silent_after = 4  # in its first trial
     assert pages[0].over.wait(120)
     until(lambda: pages[1]._count == 4)
-    children = map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
+    children = map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="utf-8").split())
     workers = [one for one in children if b"spawn_main" in Path(f"/proc/{one}/cmdline").read_bytes()]
     for worker in workers:
         os.kill(worker, signal.SIGKILL)

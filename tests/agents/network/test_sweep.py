@@ -19,7 +19,7 @@ from command_line import Run, command_line, complaint
 
 pytest.importorskip("torch")
 
-from spanlab.agents.network.sweeps.sweep import (  # noqa: E402
+from spanlab.agents.network.sweeps.sweep import (
     by_capacity,
     read_folder,
     read_sweep,
@@ -29,9 +29,9 @@ from spanlab.agents.network.sweeps.sweep import (  # noqa: E402
     write_sweep,
     write_tables,
 )
-from spanlab.agents.network.training.presets import config_named  # noqa: E402
-from spanlab.core.errors import SpanLabError  # noqa: E402
-from spanlab.core.worker_pool import open_pool  # noqa: E402
+from spanlab.agents.network.training.presets import config_named
+from spanlab.core.errors import SpanLabError
+from spanlab.core.worker_pool import open_pool
 
 pytestmark = pytest.mark.slow
 
