@@ -1,7 +1,7 @@
 """Draws every page that people read around trials, and every display with a question, as pictures
 to be read by somebody who does not know the task.
 
-    python scripts/pages.py OUT                          all paradigms and languages, at three sizes and on a telephone
+    python scripts/pages.py OUT                          all paradigms and languages, at three sizes
     python scripts/pages.py OUT --paradigm corsi --language de --size 1280x1024
 
 Pictures are called OUT/PARADIGM/LANGUAGE/SIZE/NUMBER-PAGE.png, in the order in which they come. A
@@ -31,14 +31,22 @@ from spanlab.agents.human.pages.between_trials import PageSheet, lay_out
 from spanlab.agents.human.stage import letter_beside
 from spanlab.agents.window import PageContent, WindowAgent, WindowEpisode
 from spanlab.core.agent_kinds import PARTICIPANT, AgentKind
-from spanlab.paradigms import AnswerKeys, Ask, Percept, Truth, list_paradigms, load_paradigm, plan_session
-from spanlab.paradigms.language.schema import SessionDesign
+from spanlab.paradigms import (
+    AnswerKeys,
+    Ask,
+    Percept,
+    Truth,
+    list_paradigms,
+    load_paradigm,
+    plan_session,
+)
+from spanlab.paradigms.design import session_design
 from spanlab.sessions import Request, Runner, begin
 from spanlab.stimuli import Scene, Stimulus
 from spanlab.stimuli.render.palette import PALETTES, recoloured
 from spanlab.stimuli.render.pixels import picture
 
-SIZES = ((1280, 1024), (1920, 1080), (1024, 768), (390, 844))
+SIZES = ((1280, 1024), (1920, 1080), (1024, 768))
 #: Letters are as high as those of the window: half a degree at 57 cm on a screen of 53 cm.
 _LINES = 48
 #: Width of the canvas of a question, as a share of the height of the window: nearly the largest
@@ -129,7 +137,7 @@ def pages_of(name: str, language: str) -> list[tuple[str, PageContent | AskedDis
     """Return the pages of a session with one trial, each with a name."""
     paradigm, reader = load_paradigm(name), Reader(language)
     with tempfile.TemporaryDirectory() as folder:
-        plan = plan_session(paradigm, 1, SessionDesign(), trials=1)
+        plan = plan_session(paradigm, 1, session_design(paradigm), trials=1)
         session = begin(
             Path(folder),
             paradigm,

@@ -297,6 +297,8 @@ def _explanations(explained: Sequence[ExampleDisplay], language: str) -> list[st
         wrong = [mark.value for mark in display.marks if mark.verdict == "wrong"]
         given = "".join(replace(question, answer=value).shown_answer(language) for value in wrong)
         yours = sentence("session.yours", language, answer=given) if given else ""
+        if wrong and not given:
+            yours = sentence("session.crossed", language)
         missed = "" if display.marks else sentence("session.unanswered", language)
         told = question.describe(language, question.number)
         lines.append(" ".join(filter(None, (told, yours, missed))))

@@ -25,12 +25,12 @@ _SIGNS: dict[str, str] = {
     "bracketleft": "[",
     "bracketright": "]",
     "backslash": "\\",
-    "left": "←",
-    "right": "→",
-    "up": "↑",
-    "down": "↓",
 }
 _OTHERS = {
+    "left",
+    "right",
+    "up",
+    "down",
     "space",
     "return",
     "tab",
@@ -53,7 +53,7 @@ _FUNCTION = {f"f{number}" for number in range(1, 13)}
 #: Every key that may be given to an answer, as the window tells it: always without the shift key.
 KEY_NAMES = frozenset({*ascii_lowercase, *digits, *_SIGNS, *_OTHERS, *_KEYPAD, *_FUNCTION})
 #: keys whose names depend on the language
-_NAMED = frozenset({"space", "return"})
+_NAMED = frozenset({"space", "return", "left", "right", "up", "down"})
 _BUTTON = re.compile(r"button_([1-9]\d?)")
 #: Keys that a session keeps for itself, and what for.
 RESERVED: dict[str, str] = {"escape": "Escape pauses the session"}

@@ -205,10 +205,16 @@ def _part(displays: Sequence[ExampleDisplay]) -> tuple[float, float, float, floa
     """The part of the canvas on which something is drawn in some of the displays, with some space
     around it: left, upper, right and lower end, as shares."""
     empty = Image.new("RGB", (CANVAS, CANVAS), BACKGROUND)
-    drawn = [ImageChops.difference(picture(display.stimulus.scene(), CANVAS), empty).getbbox() for display in displays]
-    ends = [box for box in drawn if box is not None] or [(0, 0, CANVAS, CANVAS)]
-    x0, y0 = (max(0, min(box[end] for box in ends) - _SPACE) for end in (0, 1))
-    x1, y1 = (min(CANVAS, max(box[end] for box in ends) + _SPACE) for end in (2, 3))
+    ends: list[tuple[float, ...]] = []
+    for display in displays:
+        drawn = ImageChops.difference(picture(display.stimulus.scene(), CANVAS), empty).getbbox()
+        ends += [] if drawn is None else [drawn]
+        if display.asks is not None:
+            surface, own = display.asks.surface(), {mark.value for mark in display.marks}
+            keys = surface.outlined or surface.scale is not None or surface.ordered is not None
+            ends += [(one.x0, one.y0, one.x1, one.y1) for one in surface.regions if keys or one.value in own]
+    x0, y0 = (max(0.0, min(one[end] for one in ends) - _SPACE) for end in (0, 1))
+    x1, y1 = (min(CANVAS, max(one[end] for one in ends) + _SPACE) for end in (2, 3))
     return x0 / CANVAS, y0 / CANVAS, x1 / CANVAS, y1 / CANVAS
 
 

@@ -39,6 +39,7 @@ from spanlab.sessions.key_mapping import (
 from spanlab.sessions.record.reader import read_session
 from spanlab.sessions.record.table import read_responses
 from spanlab.sessions.session import recorded_keys
+from spanlab.stimuli.render.fonts import undrawable
 
 SAME = Choice.model_validate({"options": ["same", "different"], "keys": ["f", "j"]})
 MATCH = Choice.model_validate({"options": ["m", "-"], "keys": ["m", "minus"]})
@@ -95,7 +96,8 @@ def test_a_key_that_would_mean_two_things_is_refused() -> None:
 
 def test_keys_are_told_as_they_are_labelled() -> None:
     assert MATCH.legend("participant").endswith("m, -.")
-    assert (key_label("space", "de"), key_label("left"), key_label("k")) == ("Leertaste", "←", "k")
+    assert (key_label("space", "de"), key_label("left"), key_label("k")) == ("Leertaste", "left arrow", "k")
+    assert not any(undrawable(key_label(key, language)) for key in KEY_NAMES for language in ("en", "de"))
     assert all(key_label(name) for name in KEY_NAMES)
     assert is_key("button_12")
     assert not any(map(is_key, ("escape", "button_0", "", "ß")))
