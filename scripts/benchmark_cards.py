@@ -19,7 +19,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, logit
 
-from spanlab.analysis.means import Contrast, contrast
+from spanlab.analysis.means import Apart, Contrast, contrast
 from spanlab.extensions.benchmark.card import judge, published_cards
 from spanlab.extensions.benchmark.drawing import gallery, write_card, write_page
 from spanlab.extensions.benchmark.measures import Answerer, Place, of_published_people, value_of
@@ -112,8 +112,19 @@ def verdicts(
         theirs = value_of(effect, drawn(effect.paradigm, by, means, random, people, guessing), places)
         assert isinstance(mine, Contrast)
         assert isinstance(theirs, Contrast)
-        counts[judge(effect, mine, theirs)] += 1
+        if not counts:
+            assert judge(effect, mine, theirs) == verdict(effect, mine, theirs)
+        counts[verdict(effect, mine, theirs)] += 1
     return counts
+
+
+def verdict(effect: Effect, mine: Contrast, theirs: Contrast) -> str:
+    """What :func:`judge` says, sooner: of the 90 % interval, without p."""
+    low, high = Apart(mine, theirs).ends(0.9)
+    margin = effect.margin / effect.scale
+    if low > -margin and high < margin:
+        return "same"
+    return "differs" if low > margin or high < -margin else "undecided"
 
 
 def at_margin(effect: Effect, by: Sequence[str], centre: Mapping[Place, float]) -> dict[Place, float]:

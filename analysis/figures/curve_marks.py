@@ -177,10 +177,12 @@ class CurveChart:
                 thinned = {"crowd": True} if look.label in thin else {}
                 rows.append(self._point(row, look, x) | thinned | _in_panel(row, panel))
         if each is not None:
-            random = np.random.RandomState(0)  # a little to the side, so that equal people are seen to be several
+            who = sorted(set(each["person"]))  # a little to the side, so that equal people are seen to be several
+            aside = dict(zip(who, 0.06 * step * (np.random.RandomState(0).rand(len(who)) - 0.5), strict=True))
             for row in records(each):
-                x = float(row[over]) + 0.06 * step * (random.rand() - 0.5)
+                x = float(row[over]) + aside[row["person"]]
                 point = {"role": "person", "agent": row["agent"], "x": x, "at": _plain(row[over])}
+                point["person"] = row["person"]
                 rows.append(point | {"mean": float(row["mean"])} | _in_panel(row, panel))
         rows += _line_rows(curve, over, panel, step, "chance", "chance")
         if not self.lacking:
@@ -251,7 +253,7 @@ class CurveChart:
             "encoding": at_mean | {"color": colour} | _point_styles(agents, legend) | pointed,
         }
         lacked = [_nobody("lacking", [6, 3], at_mean), _name_of_lacking(at_mean)] if self.lacking else []
-        people = [_single_people(at_mean, colour)] if singles else []
+        people = _single_people(at_mean, colour) if singles else []
         return {
             "layer": [_nobody("chance", [1.5, 2.5], at_mean), *lacked, *people, spread, lines, points],
             "params": [{"name": "hidden", "value": off}, {"name": "intervals", "value": True}],
@@ -353,12 +355,16 @@ def _name_of_lacking(at_mean: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _single_people(at_mean: Mapping[str, Any], colour: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "transform": [{"filter": "datum.role == 'person' && indexof(hidden, datum.agent) < 0"}],
-        "mark": {"type": "point", "filled": True, "shape": "circle", "size": 9, "opacity": 0.35, "clip": True},
-        "encoding": {**at_mean, "color": colour},
-    }
+def _single_people(at_mean: Mapping[str, Any], colour: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A line for everybody, behind a point for each condition."""
+    people = {"transform": [{"filter": "datum.role == 'person' && indexof(hidden, datum.agent) < 0"}]}
+    line = {"type": "line", "strokeWidth": 0.6, "opacity": 0.25, "clip": True}
+    point = {"type": "point", "filled": True, "shape": "circle", "size": 9, "opacity": 0.35, "clip": True}
+    encoding = {**at_mean, "color": colour}
+    return [
+        {**people, "mark": line, "encoding": {**encoding, "detail": {"field": "person", "type": "nominal"}}},
+        {**people, "mark": point, "encoding": encoding},
+    ]
 
 
 # The vertical axis

@@ -338,10 +338,11 @@ def compute_effect(effect: Effect, data: Data, wish: Wish, *, panels: bool = Fal
     )
     each = None
     if (wish.points or wish.bars == "within") and effect.averages is not None:
-        table, each = _of_people(effect, data, paradigm, table)
+        within, each = _of_people(effect, data, paradigm, table)
+        table = within if wish.bars == "within" else table
     title, below = f"{data.titles[paradigm]}: {effect.title}", caption(effect, table, wish.bars)
     each = each if wish.points and each is not None and len(each) else None
-    below += " Small points: single people." if each is not None else ""
+    below += " Small points and thin lines: single people." if each is not None else ""
     margin = wish.margins.get(unit_of(effect))
     found = tested(effect, data.scored, paradigm)
     tests = table_of(found, effect.panels, margin)
@@ -378,6 +379,7 @@ def compute_effect(effect: Effect, data: Data, wish: Wish, *, panels: bool = Fal
         readouts=data.readouts.get(paradigm, ()),
         further=tuple(further),
         answers=answers_of(effect, data.scored, paradigm, table),
+        singles=each is not None,
         effect=effect,
         trends=tests,
         between=between,
@@ -402,7 +404,7 @@ def _of_people(effect: Effect, data: Data, paradigm: str, table: pd.DataFrame) -
     names = [*cells.keys.columns]
     limits = dict(zip(cells.keys.itertuples(index=False, name=None), within_people(cells, len(WHO)), strict=True))
     ends = [limits.get(key, (math.nan, math.nan)) for key in table[names].itertuples(index=False, name=None)]
-    each = pd.DataFrame([{**key, "mean": value} for key, value in of_each_person(cells)], columns=[*names, "mean"])
+    each = pd.DataFrame(of_each_person(cells), columns=[*names, "person", "mean"])
     return table.assign(within_low=[low for low, _ in ends], within_high=[high for _, high in ends]), each
 
 

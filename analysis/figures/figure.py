@@ -124,6 +124,7 @@ class Computed:
     notes : what must be known, in plain sentences
     readouts : how networks' answers were read out, where that must be known, too
     asked : options that make it again, besides its name and paradigm
+    singles : whether single people are in it
     """
 
     title: str
@@ -137,6 +138,7 @@ class Computed:
     readouts: Sequence[str] = ()
     further: Sequence[tuple[str, pd.DataFrame]] = ()
     asked: Sequence[str] = ()
+    singles: bool = False
     answers: AnswersOf = no_answers
 
     def draw(self, looks: Sequence[Look] = ()) -> DrawnFigure:

@@ -68,13 +68,14 @@ def means_over_people(
     return pd.DataFrame(rows, columns=[*keys, "participant", *columns])
 
 
-def of_each_person(cells: Cells) -> list[tuple[dict[str, Any], float]]:
-    """The key of a cell and the mean of one person in it, for every person of answerers who are
+def of_each_person(cells: Cells) -> list[dict[str, Any]]:
+    """The key of a cell, one ``person`` in it and their ``mean``, for every person of answerers who are
     several people."""
     values_of = []
     for number, key in enumerate(records(cells.keys)):
         if cells.unit[number] == "participant" and len(cells.values[number]) > 1:
-            values_of += [(key, float(value)) for value in cells.values[number]]
+            each = zip(cells.ids[number], cells.values[number], strict=True)
+            values_of += [{**key, "person": str(person), "mean": float(value)} for person, value in each]
     return values_of
 
 

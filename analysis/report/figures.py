@@ -80,6 +80,10 @@ def sparse(computed: Computed) -> str:
     )
 
 
+#: Of more people no single ones are drawn on a page.
+_MOST_PEOPLE = 40
+
+
 def compute_figures(
     data: Data, paradigm: str, margins: Mapping[str, Margin] = NO_MARGINS
 ) -> tuple[dict[str, Computed], list[str], list[str]]:
@@ -87,6 +91,8 @@ def compute_figures(
     are missing that the library's paradigm of this name has; and why others could not be computed."""
     computed: dict[str, Computed] = {}
     absent, failed = [], []
+    people = data.scored.parts[paradigm].items["participant"].nunique()
+    asked = Wish((paradigm,), margins=margins, points=people <= _MOST_PEOPLE)
     for figure in FIGURES.on_page():
         if not figure.concerns(data.scored, paradigm):
             continue
@@ -97,7 +103,7 @@ def compute_figures(
             absent.append(few)
         elif not why:
             try:
-                computed[figure.name] = figure.compute(data, Wish((paradigm,), margins=margins))
+                computed[figure.name] = figure.compute(data, asked)
             except Exception as error:  # whatever it is: the page is made without this figure, and says so
                 failed.append(_without(f"{data.titles[paradigm]}: {figure.title}", "computed", error))
     further: dict[str, Computed] = {}
@@ -105,7 +111,7 @@ def compute_figures(
         try:
             name = f"{CONDITIONS.name}_{wish.value}"
             name += f"_{plain_name(wish.along)}" if name in further else ""
-            further[name] = CONDITIONS.compute(data, replace(wish, margins=margins))
+            further[name] = CONDITIONS.compute(data, replace(wish, margins=margins, points=asked.points))
         except Exception as error:
             failed.append(_without(f"{data.titles[paradigm]}: {wish.value}", "computed", error))
     effects = {name: one for name, one in computed.items() if isinstance(one, ComputedEffect)}
@@ -200,7 +206,7 @@ def show_figure(
         *_shown(drawing),
         tuple(_tables(name, computed, file, key, folder)),
         tuple(computed.notes),
-        commands.figure(asked, paradigm, f"{figure.stem}.svg", computed.asked),
+        commands.figure(asked, paradigm, f"{figure.stem}.svg", (*computed.asked, *["--points"] * computed.singles)),
         sparse(computed),
         named=(asked, paradigm, *computed.asked),
     )
