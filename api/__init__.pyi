@@ -10,6 +10,7 @@ from .options import PathLike as PathLike
 from .options import Paths as Paths
 from .options import Result as Result
 from .options import Words as Words
+from .options import as_path as as_path
 from .options import paths as paths
 from .options import progress_bar as progress_bar
 from .options import public as public

@@ -16,7 +16,20 @@ from typing_extensions import Unpack
 from ..core.atomic_files import written_in
 from ..core.errors import SpanLabError
 from ..core.table_cells import csv_text
-from .options import PathLike, Paths, Result, Words, frame_lines, note_lines, part, paths, public, tabled, words
+from .options import (
+    PathLike,
+    Paths,
+    Result,
+    Words,
+    as_path,
+    frame_lines,
+    note_lines,
+    part,
+    paths,
+    public,
+    tabled,
+    words,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -114,7 +127,7 @@ def loaded(data: Paths, *, people: PathLike | None = None, **reading: Unpack[Rea
         include_practice=reading.get("practice", False),
         include_pilot=reading.get("pilot", False),
         accept_unread=reading.get("accept_unread", False),
-        people=None if people is None else Path(people),
+        people=as_path(people),
     )
 
 
@@ -485,7 +498,7 @@ def compare(
         practice=reading.get("practice", False),
         pilot=reading.get("pilot", False),
         rules=read_rules(exclude),
-        rules_file=None if exclude is None else Path(exclude),
+        rules_file=as_path(exclude),
         margins=read_margins(words(margin)),
         planned=read_planned(words(planned)),
         recipe=read_recipe(reading.get("recipe")),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typing_extensions import Doc
 
 from ..core.errors import SpanLabError
-from .options import PathLike, Paths, Result, paths, public
+from .options import PathLike, Paths, Result, as_path, paths, public
 
 if TYPE_CHECKING:
     from ..exchange import Format
@@ -75,7 +75,7 @@ def _exchanged(
     side = format_.reads if imports else format_.writes
     if side is None:
         raise SpanLabError(f"{name} is not {'read' if imports else 'written'}; see spanlab list --formats")
-    places, place = paths(sources), None if output is None else Path(output)
+    places, place = paths(sources), as_path(output)
     if place is None and len(places) > 1 and not imports:  # an export goes to the last place that is named
         *places, place = places
     if place is None and side.content != "table":

@@ -33,6 +33,7 @@ from .options import (
     TrialsOption,
     Words,
     as_lists,
+    as_path,
     in_words,
     leave_out,
     parse_generator,
@@ -373,8 +374,8 @@ def replay(
         trials=trials,
         design=design,
         generator=None if generator is None else parse_generator(generator),
-        like=None if like is None else Path(like),
-        trials_from=None if trials_from is None else Path(trials_from),
+        like=as_path(like),
+        trials_from=as_path(trials_from),
         fresh=fresh,
     )
     if len(names) == len(takers):

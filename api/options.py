@@ -147,6 +147,11 @@ def _opened(path: Path) -> Path:
     return next((opener.load()(path) for opener in openers), path)
 
 
+def as_path(given: PathLike | None) -> Path | None:
+    """A path; None where none is given."""
+    return None if given is None else Path(given)
+
+
 def words(given: Words) -> list[str]:
     return [given] if isinstance(given, str) else list(given)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..core.errors import SpanLabError
-from .options import PathLike, Result, public
+from .options import PathLike, Result, as_path, public
 
 if TYPE_CHECKING:
     from ..sessions.transcripts.transcript import SentMessage, Talk, Transcript, Turn
@@ -57,7 +57,7 @@ def transcript(
     from ..sessions.transcripts.transcript import Transcript
 
     if reread:
-        return _reread(Path(session), None if output is None else Path(output))
+        return _reread(Path(session), as_path(output))
     if output is not None:
         told = "is for {reread}; for a page with the pictures use spanlab view"
         raise SpanLabError(told, option="output", names=["reread"])

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import typer
 
-from spanlab.api import DataOption, PathLike, Result, public
+from spanlab.api import DataOption, PathLike, Result, as_path, public
 from spanlab.core import SpanLabError, make_folder
 from spanlab.core.locale import languages
 
@@ -42,7 +42,7 @@ def app(
     make_folder(folder, f"sessions to {data}", "choose another folder with --data")
     if file is not None and not Path(file).is_file():
         raise SpanLabError(f"there is no file {file}; spanlab new paradigm NAME writes one to start from")
-    _open(folder, port, language, browser, "/" if file is None else "/writing", None if file is None else Path(file))
+    _open(folder, port, language, browser, "/" if file is None else "/writing", as_path(file))
 
 
 @public

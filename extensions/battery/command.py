@@ -14,6 +14,7 @@ from spanlab.api import (
     Paths,
     RecipeOption,
     Result,
+    as_path,
     cautions,
     paths,
     public,
@@ -59,7 +60,7 @@ def scores_by_person(
 
     from .files import gathered, write
 
-    folder = None if output is None else Path(output)
+    folder = as_path(output)
     if folder is not None and folder.suffix.lower() in (".csv", ".tsv", ".xlsx"):
         raise SpanLabError(
             f"-o {output} would be a folder: four tables are written, so name their folder, such as -o"

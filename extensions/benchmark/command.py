@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spanlab.api import PathLike, Result, Words, public, table_lines, watcher, words
+from spanlab.api import PathLike, Result, Words, as_path, public, table_lines, watcher, words
 from spanlab.api.options import tabled
 from spanlab.core import SpanLabError, as_object, make_folder, write_json
 from spanlab.paradigms.language import read
@@ -191,7 +191,7 @@ def benchmark(
     from .running import Plan, agent_at
     from .suite import read_suite
 
-    named, place = words(targets), None if output is None else Path(output)
+    named, place = words(targets), as_path(output)
     if compare and verify:
         raise SpanLabError("shows several cards, --verify computes one again: give one of them", option="compare")
     if compare:
@@ -199,7 +199,7 @@ def benchmark(
     own_suite = None if suite is None or str(suite) == SHIPPED else Path(suite)
     of_findings = str(suite) == SHIPPED or (own_suite is not None and "findings" in as_object(read(own_suite).data))
     chosen: Any = read_findings(own_suite) if of_findings else read_suite(own_suite)
-    own = None if people is None else Path(people)
+    own = as_path(people)
     if verify:
         return _verify(named, chosen, own)
     if len(named) > 1:

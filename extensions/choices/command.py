@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typing_extensions import Unpack
 
-from spanlab.api import PathLike, Paths, Result, Words, paths, public, watcher, words
+from spanlab.api import PathLike, Paths, Result, Words, as_path, paths, public, watcher, words
 from spanlab.api.machines import care_given, prices_of
 from spanlab.api.options import Settings, Treatment
 from spanlab.core import SpanLabError
@@ -93,7 +92,7 @@ def score_choices(
     found = Result()
     rows: list[dict[str, Any]] = []
     for spec, folder in itertools.product(names, sessions):
-        scored = score(folder, model(spec), None if output is None else Path(output), watching)
+        scored = score(folder, model(spec), as_path(output), watching)
         bits = choice_bits(scored.folder / TABLE)
         found.lines += _lines(note_summary(scored, bits.to_record()), bits)
         rows.append({"session": str(folder), "agent": spec, **bits.to_record()})

@@ -21,6 +21,7 @@ from spanlab.api import (
     Reading,
     RecipeOption,
     Result,
+    as_path,
     cautions,
     loaded,
     paths,
@@ -372,7 +373,7 @@ def methods(
         ):
             raise SpanLabError(f"--{option.replace('_', '-')} is about data; with --before there are none")
         exclude = reading.get("exclude")
-        text = methods_before(str(given[0]), read_rules(exclude), None if exclude is None else Path(exclude), margins)
+        text = methods_before(str(given[0]), read_rules(exclude), as_path(exclude), margins)
     else:
         text = _methods_of(given, reading, margins, by, found)
     if output is None:

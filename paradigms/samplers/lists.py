@@ -9,8 +9,9 @@ from math import comb
 from typing import Annotated, Any, ClassVar, cast
 
 import numpy as np
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
+from ...core.registry import Real
 from ..identity import canonical
 from ..language.diagnostics import listed, show
 from .base import SAMPLERS, Sampler
@@ -140,9 +141,7 @@ class Place(Sampler):
         return places
 
 
-Number = Annotated[
-    float, BeforeValidator(lambda value: float(value) if type(value) is int else value), Field(allow_inf_nan=False)
-]
+Number = Annotated[Real, Field(allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0, le=10_000)]
 
 

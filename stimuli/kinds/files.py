@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, Any, ClassVar
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
+from pydantic import AfterValidator, Field, PlainSerializer
 from typing_extensions import override
 
 from ...core.errors import SpanLabError
+from ...core.registry import Real
 from ..image_files import ImageFacts
 from ..own_files import Files, checked_name, facts_named, without_paradigm
 from ..scene import CANVAS, Colour, FileImage, Primitive
@@ -21,9 +22,9 @@ from .plain import Blank
 class _Heard(Stimulus):
     """The loudness of a sound, and its description."""
 
-    volume: Annotated[
-        float, BeforeValidator(lambda value: float(value) if type(value) is int else value), Field(gt=0, le=1)
-    ] = Field(1.0, description="factor on its samples, up to 1; how loud that is depends on the device")
+    volume: Annotated[Real, Field(gt=0, le=1)] = Field(
+        1.0, description="factor on its samples, up to 1; how loud that is depends on the device"
+    )
     description: Annotated[str, Field(max_length=2000), AfterValidator(lambda value: " ".join(value.split()))] = Field(
         "",
         alias="words",

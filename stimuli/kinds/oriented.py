@@ -6,14 +6,11 @@ import math
 from collections.abc import Iterable
 from typing import Annotated, ClassVar
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
+from ...core.registry import Real
 from ..scene import BACKGROUND, CANVAS, Polygon, Primitive
 from ..stimulus import STIMULI, ColourName, Stimulus, colour_words, rgb
-
-
-def _as_float(value: object) -> object:
-    return float(value) if type(value) is int else value
 
 
 def _half_turn(value: float) -> float:
@@ -26,10 +23,10 @@ def _rounded(value: float) -> float:
     return round(value, 3)
 
 
-Length = Annotated[float, BeforeValidator(_as_float), Field(ge=0.5, le=CANVAS), AfterValidator(_rounded)]
-Place = Annotated[float, BeforeValidator(_as_float), Field(ge=0, le=CANVAS), AfterValidator(_rounded)]
+Length = Annotated[Real, Field(ge=0.5, le=CANVAS), AfterValidator(_rounded)]
+Place = Annotated[Real, Field(ge=0, le=CANVAS), AfterValidator(_rounded)]
 #: Degrees clockwise from upright.
-Angle = Annotated[float, BeforeValidator(_as_float), Field(ge=-100_000, le=100_000), AfterValidator(_half_turn)]
+Angle = Annotated[Real, Field(ge=-100_000, le=100_000), AfterValidator(_half_turn)]
 _UPRIGHT = "degrees clockwise from upright; 0 and 180 are the same"
 #: strips of one shade in a cycle of stripes, and points along the end of a strip
 _STRIPS, _ROUND = 16, 3
@@ -89,14 +86,14 @@ class Grating(Stimulus):
 
     angle: Angle = Field(description=_UPRIGHT)
     size: Length = Field(40.0, description="width of the patch, in canvas units")
-    cycles: Annotated[float, BeforeValidator(_as_float), Field(ge=0.5, le=20), AfterValidator(_rounded)] = Field(
+    cycles: Annotated[Real, Field(ge=0.5, le=20), AfterValidator(_rounded)] = Field(
         4.0, description="number of pairs of a bright and a dark stripe"
     )
-    contrast: Annotated[float, BeforeValidator(_as_float), Field(ge=0.01, le=1), AfterValidator(_rounded)] = Field(
+    contrast: Annotated[Real, Field(ge=0.01, le=1), AfterValidator(_rounded)] = Field(
         1.0,
         description="contrast of the stripes, as a proportion of the largest possible around the gray of the screen",
     )
-    phase: Annotated[float, BeforeValidator(_as_float), Field(ge=0, le=359), AfterValidator(_rounded)] = Field(
+    phase: Annotated[Real, Field(ge=0, le=359), AfterValidator(_rounded)] = Field(
         0.0, description="phase of the stripes, in degrees of a cycle"
     )
     x: Place = Field(48.0, description="distance of its centre from the left, in canvas units")

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from ...core.registry import Ints, as_tuple
+from ...core.registry import Ints, Real, as_tuple
 from ..colour_wheel import STEPS, wheel_colour
 from ..scene import CANVAS, COLOURS, Polygon, Primitive
 from ..stimulus import STIMULI, ColourName, Stimulus, colour_words, rgb
@@ -28,9 +28,7 @@ _CIRCLE = tuple((sin(radians(angle)), -cos(radians(angle))) for angle in range(0
 
 Colours = Annotated[tuple[Annotated[int, Field(ge=0, lt=STEPS)] | None, ...], BeforeValidator(as_tuple)]
 Angles = Annotated[tuple[Angle | None, ...], BeforeValidator(as_tuple)]
-Distance = Annotated[
-    float, BeforeValidator(lambda value: float(value) if type(value) is int else value), Field(ge=1, le=CANVAS / 2)
-]
+Distance = Annotated[Real, Field(ge=1, le=CANVAS / 2)]
 _RADIUS = "distance of the places from the middle of the screen, in canvas units"
 
 

@@ -17,7 +17,7 @@ from pydantic import (
 from typing_extensions import override
 
 from ...core.errors import SpanLabError
-from ...core.registry import StrictModel, as_tuple
+from ...core.registry import Real, StrictModel, as_tuple
 from ..own_files import Files
 from ..scene import CANVAS, Arrow, Ellipse, FileImage, Image, Line, Polygon, Primitive, Rectangle, Text
 from ..stimulus import STIMULI, Stimulus
@@ -80,9 +80,9 @@ class PlacedStimulus(StrictModel):
     show: Shown = Field(description="the stimulus, as a display names it: {letter: A}")
     x: Place = Field(48.0, description="distance of the centre of its canvas from the left, in canvas units")
     y: Place = Field(48.0, description="distance of the centre of its canvas from the top, in canvas units")
-    size: Annotated[
-        float, BeforeValidator(lambda value: float(value) if type(value) is int else value), Field(ge=0.05, le=1)
-    ] = Field(1.0, description="size of its canvas, as a proportion of the screen's")
+    size: Annotated[Real, Field(ge=0.05, le=1)] = Field(
+        1.0, description="size of its canvas, as a proportion of the screen's"
+    )
 
 
 @STIMULI.register
