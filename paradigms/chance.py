@@ -109,13 +109,17 @@ class _Guessing:
 
 
 def _guessing(trials: Sequence[Trial]) -> dict[str, _Guessing]:
-    """By phase, in the order of first questions."""
-    questions = [[step for step in trial.steps if step.percept.ask is not None] for trial in trials]
+    """By phase, in the order of first questions that are scored."""
+    questions = [[step for step in trial.steps if _scored(step)] for trial in trials]
     phases = dict.fromkeys(step.percept.phase for steps in questions for step in steps)
     return {
         phase: _of_phase([[step for step in steps if step.percept.phase == phase] for steps in questions])
         for phase in phases
     }
+
+
+def _scored(step: Step) -> bool:
+    return step.percept.ask is not None and step.percept.ask.scored and step.truth.chance is not None
 
 
 def _of_phase(questions: Sequence[Sequence[Step]]) -> _Guessing:

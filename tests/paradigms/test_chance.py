@@ -17,7 +17,7 @@ import pytest
 from conditions import some_conditions
 from hypothesis import given
 from hypothesis import strategies as st
-from paradigm_texts import load, text
+from paradigm_texts import PROBE, load, text
 from scipy import stats
 
 from spanlab.core.errors import SpanLabError
@@ -358,6 +358,13 @@ def test_generators_and_conditions_that_differ_have_rows_of_their_own(tmp_path: 
         ("probe", {"n": (3,), "m": both}, GENERATORS, 0.2, 0.2),
         ("probe", {"n": (2,), "m": both}, ("published",), 0.25, 0.6),
     ]
+
+
+def test_questions_without_a_score_have_no_chance_level(tmp_path: Path) -> None:
+    """A press that is always the same, and a rating after the answer."""
+    assert [row.phase for row in chance_rows(load_paradigm("axcpt"))] == ["probe"]
+    rated = text(f"{PROBE}\n- {{phase: sure, show: {{blank: {{}}}}, ask: {{rating: {{to: 5}}}}}}")
+    assert [row.phase for row in chance_rows(load(tmp_path, rated))] == ["probe"]
 
 
 def test_too_many_conditions_are_refused(tmp_path: Path) -> None:
