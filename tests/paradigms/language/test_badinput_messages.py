@@ -257,7 +257,7 @@ practice: {trials: 2, factors: {b: 1}}
         "small.yaml:5 factors > a: the level 1 occurs twice; to have it more often than others, give weights, such as {1: 2, ...}",
         "small.yaml:7 draw > x > one_off: unknown key or sampler 'one_off'; did you mean 'one_of'?",
         "small.yaml:8 draw > y: '=z' uses 'z', which is not known here (known: a, generator, x)",
-        "small.yaml:11 timeline step 1 > show > blank > colour: unknown colour 'grren'; did you mean 'green'? (one of red, green, blue, gray, black, white, ink, or '#rrggbb')",
+        "small.yaml:11 timeline step 1 > show > blank > colour: unknown colour 'grren'; did you mean 'green'? (one of red, green, blue, yellow, orange, purple, pink, cyan, brown, gray, black, white, ink, or '#rrggbb')",
         "small.yaml:13 timeline step 2 > show > ms: expected a duration in ms above 0; found 'no'",
         "small.yaml:14 timeline step 2 > ask > choice > options: expected a number from 2; found 1",
         "small.yaml:14 timeline step 2 > ask > answer: '=w' uses 'w', which is not known here (known: a, generator, x, y)",
