@@ -70,10 +70,12 @@ class Frame:
 
     @property
     def question(self) -> str:
-        """The question as people read it; in the words for machines where the file has none."""
+        """The question as people read it, or else how they answer."""
         if self.ask is None:
             return ""
-        return self.ask.kind.question() if self.ask.prompt is None else self.ask.prompt.text_in(FALLBACK)
+        if self.ask.prompt is None:
+            return self.ask.kind.legend("participant", FALLBACK)
+        return f"“{self.ask.prompt.text_in(FALLBACK)}”"
 
 
 def frames_of(trial: Trial) -> list[Frame]:
@@ -163,7 +165,7 @@ def _texts(frame: Frame, side: int, asks_first: bool) -> list[tuple[str, tuple[i
     if frame.ask is not None and frame.answer is not None:
         lines += [(text, _ACCENT) for text in wrap(frame.ask.kind.write(frame.answer), _SMALL, side + GAP // 2)]
     if frame.question and asks_first:
-        lines += [(text, _SOFT) for text in wrap(f"“{frame.question}”", _SMALL, side + GAP // 2)]
+        lines += [(text, _SOFT) for text in wrap(frame.question, _SMALL, side + GAP // 2)]
     return lines
 
 

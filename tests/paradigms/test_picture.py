@@ -54,7 +54,9 @@ def test_a_question_with_a_window_is_not_called_self_paced_and_is_quoted_as_peop
         paradigm = load(tmp_path, text(f"- {{phase: probe, show: {{letter: A}}, ask: {{{ask}{window}}}}}"))
         (frame,) = frames_of(compile_trial(paradigm))
         assert frame.time == time
-        assert frame.question == "Was it there?"
+        assert frame.question == "“Was it there?”"
+    (frame,) = frames_of(compile_trial(load(tmp_path, text())))
+    assert frame.question == "Press a key from 1 to 9.", "how people answer, and not what a model is asked"
 
 
 def test_the_correct_answer_is_marked() -> None:
