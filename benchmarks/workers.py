@@ -28,6 +28,8 @@ import serve
 from websockets.exceptions import WebSocketException
 
 TRIALS = 2
+#: of pages; smaller than those of serve.py, so that drawing is not all that there is to do
+CANVAS_PX = 300
 STUDY = """\
 study: many
 title: Many people
@@ -186,6 +188,7 @@ def share(values: list[float], at: float) -> float:
 
 def main() -> None:
     """Serve, visit, kill, check and print."""
+    serve.SCREEN["canvas_px"] = CANVAS_PX
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--visits", type=int, default=2000)
     parser.add_argument("--at-once", type=int, default=100)

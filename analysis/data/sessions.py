@@ -7,9 +7,11 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import pandas as pd
 
 from ...core.agent_kinds import PARTICIPANT, kind_named
@@ -29,7 +31,7 @@ from ...sessions.record.reader import (
 )
 from ...sessions.record.session_info import browser_of
 from ...sessions.record.staircase import describe_span
-from ...sessions.record.table import read_responses, response_table
+from ...sessions.record.table import ResponseTable, frames_of, read_table, response_table
 from .coding import Declared
 from .scoring import plural
 
@@ -106,19 +108,41 @@ def conduct_of(session: Mapping[str, Any], events: Sequence[Event]) -> Conduct:
     )
 
 
-def without_memory(session: Mapping[str, Any], table: pd.DataFrame) -> pd.DataFrame:
-    """The response table of a session, with ``_check`` where questions test no memory: attention
-    checks, quizzes, questionnaires.
+def responses_of(read: Sequence[tuple[str, Mapping[str, Any], ResponseTable]]) -> pd.DataFrame:
+    """The response tables of sessions as one, in their order, without columns that have no value. ``session`` is
+    the name of each, ``_number`` its number, and ``_check`` is true where questions test no memory: attention checks,
+    quizzes, questionnaires.
 
     Parameters
     ----------
-    session : content of ``session.json``
+    read : name, content of ``session.json`` and response table of each session
     """
-    data = session.get("paradigm_data")
-    phases = (data.get("attention_checks") if isinstance(data, Mapping) else None) or ()
-    if session.get("quiz") is not None or (isinstance(data, Mapping) and data.get("questionnaire") is True):
-        return table.assign(_check=True)
-    return table.assign(_check=table["phase"].isin(phases)) if phases and "phase" in table.columns else table
+    alike: dict[object, list[int]] = {}
+    for number, (_, session, table) in enumerate(read):
+        if table.num_rows:
+            alike.setdefault(_without_memory(session), []).append(number)
+    names, frames = pd.Series([name for name, _, _ in read]).array, list[pd.DataFrame]()
+    for phases, numbers in alike.items():
+        for inside, frame in frames_of([read[number][2] for number in numbers]):
+            here = [numbers[number] for number in inside]
+            which = np.repeat(here, [read[number][2].num_rows for number in here])
+            frame = frame.dropna(axis="columns", how="all").assign(session=names[which], _number=which)
+            if phases is True:
+                frame["_check"] = True
+            elif phases and "phase" in frame.columns:
+                frame["_check"] = frame["phase"].isin(cast("tuple[str, ...]", phases))
+            frames.append(frame)
+    if not frames:
+        return pd.DataFrame()
+    return pd.concat(frames).sort_values("_number", kind="stable", ignore_index=True)
+
+
+def _without_memory(session: Mapping[str, Any]) -> bool | tuple[str, ...]:
+    """The phases of a session whose questions test no memory; true for all."""
+    data = as_object(session.get("paradigm_data"))
+    if session.get("quiz") is not None or data.get("questionnaire") is True:
+        return True
+    return tuple(data.get("attention_checks") or ())
 
 
 @dataclass(frozen=True)
@@ -386,12 +410,14 @@ def gather(paths: Iterable[str | Path], spans_suffice: bool = False) -> Gathered
     session_heads, adaptive, problems = _all_heads(paths)
     spans = tuple(map(span_facts, adaptive))
     problems += [span.left_out for span in spans]
-    tables, sessions = [], []
+    read: list[tuple[str, Mapping[str, Any], ResponseTable]] = []
+    known: list[tuple[Head, Displays | None, Counter[str] | None, Conduct]] = []
+    told: list[list[str]] = [[]]
     for head in session_heads:
         try:
-            table = read_responses(head.folder)
+            read.append((head.name, head.session, read_table(head.folder)))
         except DAMAGE as error:
-            problems.append(left_out(head.folder, error))
+            told[-1].append(left_out(head.folder, error))
             continue
         try:
             events = read_events(head.folder)
@@ -399,30 +425,42 @@ def gather(paths: Iterable[str | Path], spans_suffice: bool = False) -> Gathered
             conduct = conduct_of(head.session, events)
         except SpanLabError as error:
             timing, failed, conduct = None, None, Conduct()
-            problems.append(f"Timing unknown: {error}")
-        real = table[~table["practice"].fillna(False).astype(bool)] if "practice" in table.columns else table
-        started = table["started_at"].dropna() if "started_at" in table.columns else []
-        trials = int(real["trial"].nunique()) if "trial" in real.columns else 0
-        facts = replace(
-            facts_of(head, trials, str(min(started)) if len(started) else "", timing, failed), conduct=conduct
-        )
-        problems += unfinished(facts)
-        sessions.append(facts)
-        tables.append(without_memory(head.session, table).assign(session=head.name))
+            told[-1].append(f"Timing unknown: {error}")
+        known.append((head, timing, failed, conduct))
+        told.append([])
+    responses = responses_of(read)
+    trials, started = _trials_of(responses)
+    sessions = [
+        replace(facts_of(head, trials.get(number, 0), started.get(number, ""), timing, failed), conduct=conduct)
+        for number, (head, timing, failed, conduct) in enumerate(known)
+    ]
+    for facts, before in zip_longest(sessions, told):
+        problems += before + (unfinished(facts) if facts else [])
     if not sessions and spans and spans_suffice:
         return Gathered(response_table([]).to_pandas(), (), tuple(problems), spans)
     if not sessions:
         raise nothing_read(problems)
-    filled = [table for table in tables if len(table)]
-    responses = (
-        pd.concat([table.dropna(axis="columns", how="all") for table in filled], ignore_index=True)
-        if filled
-        else tables[0]
-    )
-    for column in tables[0].columns:
+    if responses.empty:
+        return Gathered(read[0][2].to_pandas().assign(session=read[0][0]), tuple(sessions), tuple(problems), spans)
+    del responses["_number"]
+    for column in read[0][2].column_names:
         if column not in responses.columns:
             responses[column] = None
     return Gathered(responses, tuple(sessions), tuple(problems), spans)
+
+
+def _trials_of(responses: pd.DataFrame) -> tuple[dict[int, int], dict[int, str]]:
+    """How many trials each session has, practice apart, and when the first of all began."""
+    if "trial" not in responses.columns:
+        return {}, {}
+    real = responses
+    if "practice" in responses.columns:
+        real = responses[~responses["practice"].fillna(False).astype(bool)]
+    trials = cast("dict[int, int]", real.groupby("_number")["trial"].nunique().to_dict())
+    if "started_at" not in responses.columns:
+        return trials, {}
+    begun = responses[["_number", "started_at"]].dropna().groupby("_number")["started_at"].min()
+    return trials, cast("dict[int, str]", begun.to_dict())
 
 
 def unfinished(facts: SessionFacts) -> list[str]:

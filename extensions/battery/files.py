@@ -13,8 +13,8 @@ from spanlab.analysis.data import (
     load,
     of_sessions,
     plural,
+    responses_of,
     tables_of,
-    without_memory,
 )
 from spanlab.core import SpanLabError, kind_named, write_whole, written_in
 from spanlab.exchange import csv_text
@@ -52,13 +52,8 @@ def gathered(
     sessions = [facts for facts in data.sessions if facts.folder not in aside]
     spans = [span for span in data.spans if span.facts.folder not in aside]
     folders = [facts.folder for facts in (*sessions, *(span.facts for span in spans))]
-    tables = [
-        without_memory(read_session(facts.folder), read_table(facts.folder).to_pandas(use_threads=False)).assign(
-            session=facts.name
-        )
-        for facts in sessions
-    ]
-    tables += tables_of(paths, recipe)
+    read = [(facts.name, read_session(facts.folder), read_table(facts.folder)) for facts in sessions]
+    tables = [responses_of(read).drop(columns="_number", errors="ignore"), *tables_of(paths, recipe)]
     filled = [table.dropna(axis="columns", how="all") for table in tables if len(table)]
     responses = (
         pd.concat(filled, ignore_index=True)

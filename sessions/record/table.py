@@ -226,6 +226,11 @@ class ResponseTable(Protocol):
     pyarrow, or one of our own."""
 
     @property
+    def schema(self) -> object:
+        """Its columns and their types, by which tables are compared."""
+        ...
+
+    @property
     def column_names(self) -> list[str]:
         """Its columns, in order."""
         ...
@@ -260,6 +265,10 @@ class Table:
 
     values: Mapping[str, Sequence[Any]]
     types: Mapping[str, str]
+
+    @property
+    def schema(self) -> object:
+        return tuple((name, self.types[name]) for name in self.values)
 
     @property
     def column_names(self) -> list[str]:
@@ -453,9 +462,21 @@ def read_responses(paths: str | Path | Iterable[str | Path], columns: Sequence[s
     ----------
     columns : those to read, such as ``["correct", "set_size"]``; all when not given
     """
-    tables = [
-        read_table(folder, columns) for folder in find_sessions([paths] if isinstance(paths, (str, Path)) else paths)
-    ]
+    folders = find_sessions([paths] if isinstance(paths, (str, Path)) else paths)
+    return _in_one([read_table(folder, columns) for folder in folders])
+
+
+def frames_of(tables: Sequence[ResponseTable]) -> list[tuple[list[int], pandas.DataFrame]]:
+    """Response tables as data frames: one for all that have the same columns and types, with the numbers of these
+    tables."""
+    alike: dict[Any, list[int]] = {}
+    whole = tables if _arrow() is None else [_in_arrow(table) for table in tables]
+    for number, table in enumerate(whole):
+        alike.setdefault(table.schema, []).append(number)
+    return [(numbers, _in_one([whole[number] for number in numbers])) for numbers in alike.values()]
+
+
+def _in_one(tables: Sequence[ResponseTable]) -> pandas.DataFrame:
     if (arrow := _arrow()) is not None:
         whole = arrow.concat_tables(map(_in_arrow, tables), promote_options="permissive")
         frame = whole.to_pandas(use_threads=len(tables) > 1)

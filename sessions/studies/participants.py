@@ -14,7 +14,7 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from fractions import Fraction
@@ -133,7 +133,9 @@ def changing(folder: Path) -> Generator[sqlite3.Connection]:
     make_folder(folder, remedy="choose another folder with --data")
     file = folder / PLACES
     try:
-        os.close(os.open(file, os.O_CREAT | os.O_RDWR, folder.stat().st_mode & 0o666))
+        if not file.exists():  # a file that is opened and closed ends the locks of the whole process on it
+            with suppress(FileExistsError):
+                os.close(os.open(file, os.O_CREAT | os.O_EXCL, folder.stat().st_mode & 0o666))
         with closing(sqlite3.connect(file, _PATIENCE_S, isolation_level=None)) as listed:
             listed.execute("PRAGMA secure_delete = ON")  # a name that is forgotten is nowhere in the file
             listed.execute("BEGIN IMMEDIATE")

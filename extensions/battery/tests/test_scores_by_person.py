@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow
 import pytest
 from scipy.stats import norm
 
-from spanlab.analysis.data import apply_exclusions, score_table, without_memory
+from spanlab.analysis.data import apply_exclusions, responses_of, score_table
 from spanlab.analysis.data.coding import Declared
 from spanlab.analysis.data.exclusions import OfSessions
 from spanlab.analysis.data.people_table import read_people, with_people
@@ -362,18 +363,17 @@ def test_a_missed_attention_check_excludes_somebody_everywhere_and_a_passed_one_
 def test_questions_that_test_attention_are_no_memory_and_others_are() -> None:
     responses = pd.DataFrame(answers(1)).query("paradigm == 'cd'").reset_index(drop=True)
     responses["phase"] = ["check" if number < 4 else "probe" for number in range(len(responses))]
-    session = {"paradigm_data": {"attention_checks": ["check"]}}
-    scored = score_table(without_memory(session, responses))
+
+    def scored_in(session: dict[str, Any]) -> Any:
+        return score_table(responses_of([("s", session, pyarrow.Table.from_pandas(responses))]))
+
+    scored = scored_in({"paradigm_data": {"attention_checks": ["check"]}})
     assert len(scored.items) == len(responses) - 4
     assert "4 checks of attention or of the instructions left out: these need no memory." in scored.notes
-    assert len(score_table(without_memory({"paradigm_data": {}}, responses)).items) == len(responses)
-    assert not len(score_table(without_memory({"quiz": {"pass": 1}}, responses)).items)
-    assert not len(score_table(without_memory({"paradigm_data": {"questionnaire": True}}, responses)).items), (
-        "it tests no memory, whatever it asks"
-    )
-    assert len(score_table(without_memory({"paradigm_data": {"questionnaire": False}}, responses)).items) == len(
-        responses
-    )
+    for session in ({"paradigm_data": {}}, {"paradigm_data": {"questionnaire": False}}):
+        assert len(scored_in(session).items) == len(responses)
+    for session in ({"quiz": {"pass": 1}}, {"paradigm_data": {"questionnaire": True}}):
+        assert not len(scored_in(session).items), "it tests no memory, whatever it asks"
 
 
 def test_correlations_are_corrected_by_the_root_of_both_reliabilities_and_not_where_one_is_not_above_zero() -> None:

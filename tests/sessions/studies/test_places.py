@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
@@ -228,3 +230,32 @@ def test_times_that_cannot_be_true_may_end_with_another_code(tmp_path: Path, com
     assert offer._over(visit.folder, "p01", {}).code == wanted  # type: ignore[union-attr]
     notes = [session.note for session in Monitor(study, data).look(time.time())]
     assert any("not ended as completed" in note for note in notes) == (completion == "only_if_plausible")
+
+
+REGISTERS = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from spanlab.sessions.studies.participants import register
+print("here", flush=True)
+sys.stdin.readline()
+with ThreadPoolExecutor(6) as pool:
+    list(pool.map(lambda n: register(Path(sys.argv[1]), f"{sys.argv[2]}-{n}", "person"), range(24)))
+"""
+
+
+def test_processes_of_several_threads_give_everybody_another_number(tmp_path: Path) -> None:
+    """A thread that opens and closes the list must not end the locks of others in its process."""
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    programs = [
+        subprocess.Popen([sys.executable, "-c", REGISTERS, str(tmp_path), f"p{number}"], **pipes) for number in range(3)
+    ]
+    for program in programs:
+        assert program.stdout.readline() == "here\n"
+    for program in programs:
+        program.stdin.write("\n")
+        program.stdin.flush()
+    for program in programs:
+        program.communicate(timeout=120)
+    assert [program.returncode for program in programs] == [0, 0, 0]
+    assert sorted(person.number for person in people(tmp_path)) == list(range(1, 73))
