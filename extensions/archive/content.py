@@ -17,8 +17,8 @@ from spanlab.core import SpanLabError, as_object
 from spanlab.paradigms.language import read
 from spanlab.paradigms.language.yaml_source import in_library
 from spanlab.sessions.record import COLUMNS
-from spanlab.sessions.studies import Study, people
-from spanlab.sessions.studies.participants import PLACES, Person, add, changing
+from spanlab.sessions.studies import Study, changing, people
+from spanlab.sessions.studies.participants import PLACES, Person, add
 
 #: what assistants and participants have typed, or what links said; and tables, which follow from the events
 _LEFT_OUT = ("notes.jsonl", "unfinished.jsonl", "responses.csv", "responses.parquet")

@@ -1,4 +1,5 @@
 from .battery import Battery as Battery
+from .participants import changing as changing
 from .participants import people as people
 from .study import Study as Study
 from .study import is_study as is_study

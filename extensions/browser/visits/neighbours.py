@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from spanlab.sessions.studies.participants import changing
+from spanlab.sessions.studies import changing
 
 
 @dataclass(frozen=True, slots=True)
