@@ -96,7 +96,7 @@ def test_the_first_page_is_shown_once_and_the_others_are_as_without_it(
         monkeypatch.setattr(SessionNames, "seed", lambda names, paradigm, participant, seed=seed: SessionSeed(seed, 1))
         early = pages_of(offer := ParadigmOffer.checked(name, tmp_path / f"early{seed}", trials=2))
         with monkeypatch.context() as without:
-            without.setattr(ParadigmOffer, "_first_page", lambda offer, chosen, request: None)
+            without.setattr(ParadigmOffer, "_first_page", lambda *_: None)
             assert early == pages_of(replace(offer, data=tmp_path / f"late{seed}"))
 
 

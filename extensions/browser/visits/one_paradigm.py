@@ -8,7 +8,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -102,22 +102,25 @@ class FirstPages:
         self._questions: dict[str, tuple[Hashable, ...]] = {}
         self._lock = threading.Lock()
 
-    def get(self, conditions: Hashable, begin: Callable[[Path, BrowserParticipant], Session]) -> PageContent | None:
+    def get(
+        self, conditions: Hashable, touched: bool, begin: Callable[[Path, BrowserParticipant], Session]
+    ) -> PageContent | None:
         """The page that a session shows first; None where it does something else before.
 
         Parameters
         ----------
         conditions : what the page depends on
+        touched : whether people answer with their fingers
         begin : begins such a session in a folder, with somebody at a page
         """
-        pages = self._pages
+        pages, conditions = self._pages, (conditions, touched)
         if conditions in pages:  # others may be read meanwhile
             return pages[conditions]
         with self._lock:
             if conditions not in self._pages:
                 if len(self._pages) >= _MOST_PAGES:
                     self._pages = {}
-                self._pages[conditions] = _first_page(begin)
+                self._pages[conditions] = _first_page(touched, begin)
             return self._pages[conditions]
 
     def questions(self, planned: PlannedTrial, compile_: Callable[[], Trial]) -> tuple[Hashable, ...]:
@@ -137,9 +140,10 @@ class FirstPages:
         return known
 
 
-def _first_page(begin: Callable[[Path, BrowserParticipant], Session]) -> PageContent | None:
+def _first_page(touched: bool, begin: Callable[[Path, BrowserParticipant], Session]) -> PageContent | None:
+    screen = replace(_SCREEN, facts={"touch": touched})
     with tempfile.TemporaryDirectory(prefix="spanlab-page-", ignore_cleanup_errors=True) as folder:
-        reader = _Reader(Channel("", lambda event: None), FrameStore(), lambda: _SCREEN)
+        reader = _Reader(Channel("", lambda event: None), FrameStore(), lambda: screen)
         try:
             Runner(begin(Path(folder), reader), reader).run()
         except _ReachedError:
@@ -273,7 +277,7 @@ class ParadigmOffer:
         """Begin a session, when its first page was read: who does nothing there leaves nothing
         behind."""
         chosen, request = self._drawn(participant)
-        if isinstance(agent, BrowserParticipant) and (page := self._first_page(chosen, request)) is not None:
+        if isinstance(agent, BrowserParticipant) and (page := self._first_page(chosen, request, agent.touched)):
             agent.show_first(page, self.language)
         session = begin(self.data, chosen.paradigm, agent, chosen.plan, request)
         self.names.add(session.name)
@@ -301,7 +305,7 @@ class ParadigmOffer:
             extra=extra,
         )
 
-    def _first_page(self, chosen: ChosenTrials, request: Request) -> PageContent | None:
+    def _first_page(self, chosen: ChosenTrials, request: Request, touched: bool = False) -> PageContent | None:
         """The first page of a session. It is the same for all with these instructions, questions
         and keys."""
         paradigm, first, questions = chosen.paradigm, "", dict[Hashable, None]()
@@ -315,4 +319,4 @@ class ParadigmOffer:
                     self.pages.questions(planned, lambda planned=planned: planned.compile(paradigm, chosen.generator))
                 )
         key = first, tuple(questions), repr(request.extra["keys"])
-        return self.pages.get(key, lambda data, reader: begin(data, paradigm, reader, chosen.plan, request))
+        return self.pages.get(key, touched, lambda data, reader: begin(data, paradigm, reader, chosen.plan, request))
