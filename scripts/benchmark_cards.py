@@ -65,7 +65,7 @@ def drawn(
     values: dict[Place, np.ndarray] = {}
     ids: dict[Place, np.ndarray] = {}
     shift = random.normal(0, SPREAD, people)
-    guesses = random.random_sample(people) < guessing
+    guesses = random.random_sample(people) < guessing if guessing else np.zeros(people, bool)
     for place, centre in odds.items():
         if people:
             share = expit(centre + shift + random.normal(0, OWN_SPREAD, people))
@@ -167,8 +167,8 @@ def rates(suite: Suite, samples: int = 400) -> str:
     """A Markdown table of how often verdicts are given, and what the suite's file says of them."""
     whose = ("other people", "machine", "guesser")
     lines = [
-        "| effect | margin | guesser's distance | people | other people | machine | guesser | at the margin |",
-        "| --- " * 8 + "|",
+        "| effect | margin | guesser's distance | other people | machine | guesser | at the margin |",
+        "| --- " * 7 + "|",
     ]
     of_file = list[str]()
     for effect in suite.effects:
@@ -183,11 +183,11 @@ def rates(suite: Suite, samples: int = 400) -> str:
                 who: [round(100 * counts[word] / samples) for word in ("same", "differs")]
                 for who, counts in every.items()
             }
-            cells = [f"{pairs[who][0]}, {pairs[who][1]}" for who in whose]
-            edge = pairs.pop("at the margin")[0]
             chances[called] = pairs
-            row = (effect.name, f"{effect.margin:g}", f"{apart:+.1f}", called, *cells, str(edge))
-            lines.append(f"| {' | '.join(row)} |".replace("-", "−"))
+        cells = [", ".join("/".join(map(str, pairs[who])) for pairs in chances.values()) for who in whose]
+        edges = ", ".join(str(pairs.pop("at the margin")[0]) for pairs in chances.values())
+        row = (effect.name, f"{effect.margin:g}", f"{apart:+.1f}", *cells, edges)
+        lines.append(f"| {' | '.join(row)} |".replace("-", "−"))
         of_file.append(f"{effect.name}: chances: {chances}".replace("'", ""))
     return "\n".join([*(line.replace("−−−", "---") for line in lines), "", *of_file])
 
