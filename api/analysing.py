@@ -272,7 +272,10 @@ def figure(
         str,
         typer.Option(
             "--by",
-            help="draw a panel for each value of this column (with --along, --value or reaction_time)",
+            help=(
+                "draw a panel for each value of this column, or of several (A,B) with --along or --value; also of"
+                " reaction_time"
+            ),
             metavar="COLUMN",
         ),
     ] = "",

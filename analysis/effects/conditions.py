@@ -12,8 +12,19 @@ import pandas as pd
 
 from ...core.errors import SpanLabError
 from ...core.registry import nearest
-from ..data.coding import YES_OR_NO, DeclaredEffect, alike, column_named, decoded, groups, is_numeric, plain_name
+from ..data.coding import (
+    YES_OR_NO,
+    DeclaredEffect,
+    alike,
+    column_named,
+    columns_there,
+    decoded,
+    groups,
+    is_numeric,
+    plain_name,
+)
 from ..data.scoring import WHO, Scored, plural
+from ..data.style import listed
 from ..stats.signal_detection import SIDES, signal_of
 from .curves import Averages
 from .effect import Effect
@@ -34,15 +45,14 @@ _PAIRS = 4
 class _Rows:
     """Preparation of rows: words for yes and no, and what the value asks for."""
 
-    along: str
-    by: str
+    names: tuple[str, ...]
     value: Value
     words: tuple[str, str]
     sensitivity: Sensitivity | None
 
     def __call__(self, scored: Scored) -> Scored:
         items = scored.items
-        for name in filter(None, (self.along, self.by)):
+        for name in self.names:
             items = items.assign(**{name: in_words(items[name])})
         scored = Scored(items, scored.intrusions, scored.notes)
         if self.sensitivity is not None:
@@ -51,7 +61,7 @@ class _Rows:
             return scored
         items = timed_questions(scored)
         return Scored(
-            _medians(items, [*filter(None, (self.along, self.by))]) if self.value == "rt_median" else items,
+            _medians(items, self.names) if self.value == "rt_median" else items,
             scored.intrusions,
             scored.notes,
         )
@@ -67,7 +77,8 @@ def conditions_effect(
     part : scored items of one paradigm
     along : the column along the horizontal axis, with or without what factors and recorded values
         begin with; the first factor when not given
-    by : a column, each value of which has a panel; the second factor when neither is given
+    by : a column, or several with commas between them, whose values have panels; the second factor when
+        neither is given
     value : ``correct``, ``rt_ms`` (means), ``rt_median`` or ``d_prime``
     signal : of d′, the answer that is the signal; by its usual words when not given
 
@@ -84,41 +95,38 @@ def conditions_effect(
         )
     known: Value = next(one for one in VALUES if one == value)
     items, what = part.items, f"figure {NAME}"
+    asked = columns_of(items, by)
     if along or by:
-        x = (
-            column_named(items, along, paradigm, what)
-            if along
-            else next((one for one in part.conditions if plain_name(one) != plain_name(by)), "")
-        )
-        panel = column_named(items, by, paradigm, what) if by else ""
+        panels = [column_named(items, one, paradigm, what) for one in asked]
+        free = (one for one in part.conditions if plain_name(one) not in map(plain_name, asked))
+        x = column_named(items, along, paradigm, what) if along else next(free, "")
     else:
-        x, panel = (*part.conditions, "", "")[:2]
+        x, *panels = part.conditions[:2] or [""]
     if not x:
         raise SpanLabError(f"no {what}: {paradigm} varies no factor; --along takes any other column")
-    if x == panel:
-        raise SpanLabError(
-            f"no {what}: --along and --by are both '{plain_name(x)}'; name two columns, or leave out --by"
-        )
-    names = [x, *filter(None, [panel])]
-    _check_levels(items, x, MOST_PLACES, "along", paradigm)
-    if panel:
-        _check_levels(items, panel, MOST_PANELS, "by", paradigm)
+    names = [x, *panels]
+    twice = next((one for at, one in enumerate(names) if one in names[:at]), None)
+    if twice is not None:
+        raise SpanLabError(f"no {what}: '{plain_name(twice)}' is named twice in --along and --by")
+    _check_levels(items[x], MOST_PLACES, "along", paradigm)
+    if panels:
+        _check_levels(items[panels], MOST_PANELS, "by", paradigm)
     numeric = is_numeric(items[x])
     order = () if numeric else tuple(_in_order(part, x))
     words, sensitivity = question_of(items, names, paradigm, what, signal) if known == "d_prime" else (("", ""), None)
     x_name = plain_name(x).replace("_", " ")
-    panel_labels = plain_name(panel).replace("_", " ")
+    called = [plain_name(panel).replace("_", " ") for panel in panels]
     titles = {"correct": "correct", "rt_ms": "reaction time", "rt_median": "median reaction time", "d_prime": "d′"}
     return Effect(
         name=NAME,
-        title=f"{titles[known]} by {x_name}" + (f" and {panel_labels}" if panel else ""),
+        title=f"{titles[known]} by {listed([x_name, *called])}",
         x=x,
         x_title=x_name,
-        panels=(panel,) if panel else (),
-        panel_labels=(f"{panel_labels}: {{}}",) if panel else (),
-        panel_order=() if not panel or is_numeric(items[panel]) else tuple(_in_order(part, panel)),
+        panels=tuple(panels),
+        panel_labels=tuple(f"{one}: {{}}" for one in called),
+        panel_order=tuple(_in_order(part, panels[0])) if len(panels) == 1 and not is_numeric(items[panels[0]]) else (),
         needs=tuple(names) + (("rt_ms",) if known in ("rt_ms", "rt_median") else ()),
-        prepare=_Rows(x, panel, known, words, sensitivity),
+        prepare=_Rows(tuple(names), known, words, sensitivity),
         estimator=sensitivity or Averages("correct" if known == "correct" else "rt_ms"),
         measure={
             "correct": "correct",
@@ -276,11 +284,19 @@ def _in_order(part: Scored, column: str) -> list[str]:
     return part.of_file.ordered(column, in_words(part.items[column]).dropna().astype(str).unique())
 
 
-def _check_levels(items: pd.DataFrame, name: str, most: int, option: str, paradigm: str) -> None:
-    many = decoded(items[name]).nunique()
+def columns_of(items: pd.DataFrame, by: str) -> list[str]:
+    """The columns that ``by`` names, with commas between several."""
+    there = by in {*columns_there(items), *items.columns}
+    return [by] if there else [one.strip() for one in by.split(",") if one.strip()]
+
+
+def _check_levels(columns: pd.Series | pd.DataFrame, most: int, option: str, paradigm: str) -> None:
+    table = columns.to_frame() if isinstance(columns, pd.Series) else columns
+    many = len(table.apply(decoded).dropna().drop_duplicates())
     if many > most:
+        names = " and ".join(map(plain_name, table.columns))
         raise SpanLabError(
-            f"no figure {NAME} {option} {plain_name(name)}: {paradigm} has {many} different values of it, and a figure"
+            f"no figure {NAME} {option} {names}: {paradigm} has {many} different values of it, and a figure"
             f" shows at most {most}"
         )
 

@@ -14,7 +14,7 @@ from ...core.errors import SpanLabError
 from ..data.coding import columns_there
 from ..data.scoring import Scored
 from ..data.unread import with_unread
-from ..effects.conditions import NAME, VALUES, conditions_effect, effect_of_file, unnamed_conditions
+from ..effects.conditions import NAME, VALUES, columns_of, conditions_effect, effect_of_file, unnamed_conditions
 from ..effects.effect import Effect
 from ..effects.reaction_times import timed_questions
 from ..effects.registry import effect
@@ -34,12 +34,12 @@ def compute_conditions(data: Data, wish: Wish) -> ComputedEffect:
     SpanLabError
         where no paradigm has these columns, or several do and none was chosen.
     """
-    asked = [name for name in (wish.along, wish.by) if name]
 
     def missing(scored: Scored, paradigm: str) -> str:
-        if not asked:
+        if not (wish.along or wish.by):
             return _unvaried(scored, paradigm)
-        there = columns_there(scored.parts[paradigm].items) if paradigm in scored.parts else []
+        items = scored.parts[paradigm].items if paradigm in scored.parts else pd.DataFrame()
+        asked, there = [*filter(None, [wish.along]), *columns_of(items, wish.by)], columns_there(items)
         lost = [name for name in asked if name.removeprefix("factor_").removeprefix("record_") not in there]
         return f"{paradigm} has no column {' and no column '.join(lost)}." if lost else ""
 
@@ -52,7 +52,13 @@ def compute_conditions(data: Data, wish: Wish) -> ComputedEffect:
         return replace(computed, asked=("--value", wish.value))
     effect = conditions_effect(data.scored.parts[paradigm], paradigm, wish.along, wish.by, wish.value)
     computed = compute_effect(effect, data, replace(wish, paradigms=(paradigm,)), panels=True)
-    options = ("--along", effect.x, *(("--by", effect.panels[0]) if effect.panels else ()), "--value", wish.value)
+    options = (
+        "--along",
+        effect.x,
+        *(("--by", ",".join(effect.panels)) if effect.panels else ()),
+        "--value",
+        wish.value,
+    )
     answers = (
         no_answers if wish.value == "rt_median" else computed.answers
     )  # a median has no row of its own for each answer

@@ -75,6 +75,20 @@ def test_reaction_times_by_set_size_and_presence_come_back_with_their_slopes(tmp
     assert drawing.caption.startswith("Mean reaction time")
 
 
+def test_panels_of_two_columns_show_single_people_as_lines(tmp_path: Path) -> None:
+    data = people(4, 60)
+    data = data.assign(group=np.where(data["participant"].isin(["P0", "P1"]), "old", "young"))
+    drawing = spanlab.figure(
+        "conditions", saved(tmp_path, data), along="set_size", by="present,group", points=True
+    ).drawing
+    rows = [row for row in drawing.spec["data"]["values"] if row["role"] == "person"]
+    assert {row["panel"] for row in rows} == {
+        f"present: {a}, group: {b}" for a in ("no", "yes") for b in ("old", "young")
+    }
+    each = {(row["panel"], row["person"]): row["x"] for row in rows}
+    assert len(each) == 8, "two people in every panel, each with one name at all set sizes"
+
+
 def test_times_of_wrong_answers_and_of_machines_are_in_no_mean(tmp_path: Path) -> None:
     data = people()
     wild = data.assign(rt_ms=data["rt_ms"].where(data["correct"].astype(bool), 1e6))
@@ -100,7 +114,7 @@ def test_a_page_asks_for_factors_that_no_effect_shows(tmp_path: Path) -> None:
     ("asked", "said"),
     [
         ({"along": "sett_size"}, "no column 'sett_size'; did you mean 'set_size'.*set_size, present"),
-        ({"along": "set_size", "by": "set_size"}, "both 'set_size'"),
+        ({"along": "set_size", "by": "present,set_size"}, "'set_size' is named twice"),
         ({"value": "speed"}, "value is correct, rt_ms, rt_median or d_prime"),
         ({"along": "present", "value": "d_prime"}, "questions of one right answer only"),
     ],
