@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,12 @@ if TYPE_CHECKING:
 
 
 def gathered(
-    paths: Sequence[Path], rules: Sequence[Rule] = (), *, recipe: Any = None, errors: bool = True
+    paths: Sequence[Path],
+    rules: Sequence[Rule] = (),
+    *,
+    recipe: Any = None,
+    errors: bool = True,
+    data: Data | None = None,
 ) -> tuple[ScoreTable, list[str], Data]:
     """Return the scores of everybody in folders of sessions and in tables, sentences on what rules
     left out, and the data as the analysis reads them.
@@ -39,6 +45,7 @@ def gathered(
     ----------
     recipe : what the columns of tables mean
     errors : compute the standard error of every score
+    data : of these paths, where they were read already
 
     Raises
     ------
@@ -47,7 +54,7 @@ def gathered(
     """
     import pandas as pd
 
-    data = load(paths, spans_suffice=True, recipe=recipe)
+    data = data or load(paths, spans_suffice=True, recipe=recipe)
     aside, simulated = _simulated(data)
     sessions = [facts for facts in data.sessions if facts.folder not in aside]
     spans = [span for span in data.spans if span.facts.folder not in aside]
@@ -68,8 +75,9 @@ def gathered(
         notes = list(report.notes)
         kept = {*responses["session"]}
         sessions = [facts for facts in sessions if facts.name in kept]
+    asked = cache(_fields)  # of many sessions of one person once
     fields = {
-        facts.participant: _fields(facts.folder, facts.participant)
+        facts.participant: asked(facts.folder.parent.parent.parent, facts.participant)
         for facts in (*sessions, *(span.facts for span in spans))
         if facts.participant
     }
@@ -114,13 +122,13 @@ def _simulated(data: Data) -> tuple[set[Path], str]:
     )
 
 
-def _fields(session: Path, participant: str) -> dict[tuple[str, int], Any]:
+def _fields(study: Path, participant: str) -> dict[tuple[str, int], Any]:
     """Return the fields of a participant of a study by their names and the sessions in which they
     were asked: 0 for those that are asked once, of which the latest value counts; nothing for a
     session of no study."""
     try:
         heads = sorted(
-            (read_head(folder) for folder in runs(session.parent.parent.parent, participant)),
+            (read_head(folder) for folder in runs(study, participant)),
             key=lambda head: str(head["created"]),
         )
     except (SpanLabError, OSError):

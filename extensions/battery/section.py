@@ -23,7 +23,7 @@ def section(request: SectionRequest) -> ReportSection | None:
 
     if not request.folders or len({facts.participant for facts in request.data.sessions if facts.participant}) < FEWEST:
         return None
-    scores, _, _ = gathered(request.folders, request.rules, errors=False)
+    scores, _, _ = gathered(request.folders, request.rules, errors=False, data=request.data)
     if len(scores.rows) < FEWEST:
         return None
     import pandas as pd
