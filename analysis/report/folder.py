@@ -54,8 +54,9 @@ class Folder:
         self._not_filed: list[str] = []
 
     def replace(self, place: Path) -> None:
-        """Put the report in its place, the page last; pictures of an earlier one that this one does not have would
-        show other numbers, and go."""
+        """Put the report in its place, the page last: no page ever stands beside the tables of another. Pictures of an
+        earlier report that this one does not have would show other numbers, and go."""
+        (place / "report.html").unlink(missing_ok=True)
         for folder in ("tables", "figures"):
             (place / folder).mkdir(exist_ok=True)
             for file in (self.path / folder).iterdir():

@@ -445,3 +445,39 @@ def test_timing_verdicts_and_what_rules_left_out_stand_on_the_page(data: Path, t
     assert "People (n = 2)" not in text
     assert f"--exclude {rules}" in text
     assert pd.read_csv(report.parent / "tables" / "exclusions.csv")["session"].tolist() == ["bad"]
+
+
+def test_a_page_never_stands_beside_the_tables_of_another_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed at any of the moves by which a report takes the place of an earlier one."""
+
+    def report(number: int) -> report_folder.Folder:
+        made = report_folder.Folder(tmp_path / f"new{number}")
+        for name in ("a", "b"):
+            made.table(name, pd.DataFrame({"of": [number]}))
+        (made.path / "report.html").write_text(str(number), encoding="utf-8")
+        return made
+
+    place, move, moves = tmp_path / "report", Path.replace, 0
+
+    def killed(self: Path, target: Path) -> Path:
+        nonlocal moves
+        moves -= 1
+        if moves < 0:
+            raise KeyboardInterrupt
+        return move(self, target)
+
+    for moment in range(4):
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir()
+        report(1).replace(place)
+        later, moves = report(2), moment
+        with monkeypatch.context() as patched:
+            patched.setattr(Path, "replace", killed)
+            try:
+                later.replace(place)
+            except KeyboardInterrupt:
+                assert not (place / "report.html").exists()
+        shutil.rmtree(later.path)
+    assert (place / "report.html").read_text(encoding="utf-8") == "2"
