@@ -506,6 +506,7 @@ _OURS = (
         human=False,
         method=_DETECTION,
         alone=True,
+        otherwise="; 'spanlab figure --value d_prime --along COLUMN' shows d′, and 'spanlab stats' the criterion, too",
     ),
     Effect(
         name="sensitivity_parts",

@@ -486,7 +486,7 @@ def part_of(
         paradigm=paradigm,
         title=title,
         anchor=anchor_of(stem),
-        same="" if same is False else sentence,
+        same=sentence if same else "",
         effect=numbers.effect.sentence if numbers.effect else ("", ""),
         headline=sentences,
         instructions=instructions,
