@@ -108,7 +108,7 @@ def test_the_finding_stands_above_the_figure(tmp_path: Path) -> None:
     agents, levels = ["capacity", "network:limited"], {"list_length": 6}
     session = replay("vsr", agents, trials=16, levels=levels, data=tmp_path / "data", say=lambda _: None)
     page = demo.first_page(session.folder.parent, tmp_path / "report" / "report.html").read_text(encoding="utf-8")
-    found = "<p><b>Primacy and recency in lists of 6</b>: the first item .*network:laptop@40% .*</p><div"
+    found = "<p><b>Primacy and recency in lists of 6</b>: the first item .*network:small-vsr-plain-s1@54% .*</p><div"
     assert re.search(found, page)
 
 

@@ -251,14 +251,16 @@ def test_who_was_wired_says_so_before_a_session(tmp_path: Path) -> None:
 
 
 def test_cards_say_how_far_a_network_gets_before_training() -> None:
-    for name in (one for one in shipped() if one != "worm-vsr"):
+    for name in shipped():
         card = json.loads(locate(name).with_suffix(".json").read_text(encoding="utf-8"))
         text = locate(name).with_suffix(".md").read_text(encoding="utf-8")
         assert card["sha256"] == hashlib.sha256(locate(name).read_bytes()).hexdigest()
         assert card["sha256"] in text
-        assert all(0 <= row["before"] <= 1 for row in card["test"]), name
-        assert "| before training |" in text
-        assert "**Wired in before training: a queue of" in text, name
+        line = card["settings"].get("start") == "delay_line"
+        assert ("**Wired in before training: a queue of" in text) == line, name
+        if name.startswith(("laptop", "wired")):
+            assert all(0 <= row["before"] <= 1 for row in card["test"]), name
+            assert "| before training |" in text
 
 
 def test_n_back_was_learned_and_not_wired_in() -> None:

@@ -3,11 +3,15 @@ leaves less, and the files that ship follow from the rule."""
 
 from __future__ import annotations
 
+import itertools
+import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 torch = pytest.importorskip("torch")
 
@@ -15,12 +19,14 @@ from command_line import Run, complaint  # noqa: E402
 
 from spanlab import replay  # noqa: E402
 from spanlab.agents.network.agent import MemoryNoise, limit_for, limits, name_and_noise  # noqa: E402
-from spanlab.agents.network.checkpoints_io.checkpoint import load, locate  # noqa: E402
+from spanlab.agents.network.checkpoints_io.checkpoint import load, locate, shipped  # noqa: E402
 from spanlab.agents.network.models.memories import memory  # noqa: E402
 from spanlab.agents.network.models.noise import NoiseOptions, NoisyLstm, _mixed, _normal, add_noise  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402
 from spanlab.paradigms import load_paradigm  # noqa: E402
 from spanlab.sessions import read_session  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def noisy(noise: float) -> NoisyLstm:
@@ -83,7 +89,7 @@ def test_the_noise_is_part_of_the_name_and_of_the_record(tmp_path: Path) -> None
 
 
 def test_what_has_no_limit_or_cannot_have_noise_is_refused_in_a_sentence(run: Run, tmp_path: Path) -> None:
-    assert "takes one of vsr, smu, cd, vir" in complaint(
+    assert "takes one of vsr, cd, smu, vir" in complaint(
         *run("replay", "sfr", "--agent", "network:limited", "--trials", "2")
     )
     network = load("laptop").network
@@ -110,18 +116,46 @@ def test_the_card_of_the_limited_networks_is_made_from_the_files_that_ship() -> 
         assert ("| A_" in part and "| B_" in part) == (limit.paradigm != "nback_spatial")
 
 
+def test_strengths_follow_from_the_rule() -> None:
+    """Of all strengths that were tried the chosen one is nearest to what the rule asks for, and
+    ``network:limited`` has that of noise."""
+    chosen = json.loads((ROOT / "scripts" / "limited_memory.json").read_text(encoding="utf-8"))
+    rule = yaml.safe_load((ROOT / "scripts" / "limited_memory.yaml").read_text(encoding="utf-8"))
+    ships = {}
+    for paradigm, groups in chosen.items():
+        for group, entry in groups.items():
+            assert entry["networks"] == rule["networks"][paradigm][group][: len(entry["networks"])]
+            for kind, found in entry["kinds"].items():
+                aim = entry["aim"]
+                away = {float(strength): abs(np.mean(values) - aim) for strength, values in found["tried"].items()}
+                assert set(rule["kinds"][kind]["grid"]) <= set(away)
+                nearest = min(away, key=lambda strength: (round(away[strength], 6), strength))
+                assert found["chosen"] == (nearest if away[nearest] <= 0.1 * aim else None)
+            ships[paradigm] = (entry["networks"][0], entry["kinds"]["noise"]["chosen"])
+    assert {limit.paradigm: (limit.network, limit.noise) for limit in limits()} == ships
+
+
 @pytest.mark.parametrize("name", [limit.paradigm for limit in limits()])
 def test_the_page_shows_every_level_of_every_factor(name: str) -> None:
     """By a rule and not by choice: what does not look like people is there, too."""
-    text = (Path(__file__).resolve().parents[3] / "docs" / "limited.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "limited.md").read_text(encoding="utf-8")
     made = text.partition("<!-- made curves -->")[2].partition("<!-- end of curves -->")[0]
-    parts = {part.partition("\n")[0].strip(): part for part in made.split("### ")[1:]}
-    paradigm = load_paradigm(name)
-    part = parts[paradigm.title]
-    for factor, levels in ((factor, declared.levels) for factor, declared in paradigm.factors.items()):
+    parts = [part for part in made.split("#### ")[1:] if part.startswith(f"{name}, ")]
+    assert parts
+    for part, (factor, declared) in itertools.product(parts, load_paradigm(name).factors.items()):
         word = factor.replace("_", " ")
         tables = re.findall(rf"^\| +\| {word} \|.*?(?=\n\n)", part, flags=re.DOTALL | re.MULTILINE)
         rows = {line.split(" | ")[1] for table in tables for line in table.splitlines()[2:]}
         assert "| – " not in "".join(tables)
-        if not all(f"{word} {level}" in part for level in levels):
-            assert rows == {str(level) for level in levels}, factor
+        if not all(f"{word} {level}" in part for level in declared.levels):
+            assert rows == {str(level) for level in declared.levels}, factor
+
+
+def test_cards_show_every_level_that_a_network_was_trained_on() -> None:
+    for name in shipped():
+        card = json.loads(locate(name).with_suffix(".json").read_text(encoding="utf-8"))
+        for paradigm, factors in card["trained"]["levels"].items():
+            rows = [row["levels"] for row in card["test"] if row["paradigm"] == paradigm]
+            shown = {factor: [row[factor] for row in rows] for factor in factors if rows and factor in rows[0]}
+            assert all(level in shown[factor] for factor in shown for level in factors[factor]), (name, paradigm)
+            assert shown or not factors, (name, paradigm)
