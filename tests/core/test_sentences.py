@@ -15,7 +15,7 @@ from lab_pages import ENGLISH
 from sent_sentences import everything
 
 from spanlab.core.locale import FALLBACK, by_language, folders, languages, sentence, sentences
-from spanlab.extensions.app.pages import REPLY_COLUMNS
+from spanlab.extensions.app.replies import COLUMNS
 from spanlab.stimuli.render.fonts import has
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,7 +69,7 @@ def _said() -> Iterator[str]:
         text = template.read_text(encoding="utf-8")
         for section, start in re.findall(r'(?<!/)\b(app)(?:\.(?!css)|\[")(\w+)', text):
             yield rf"{section}\.{start}\w*" if start.endswith("_") else rf"{section}\.{start}"
-    yield from (rf"app\.{column}" for column in REPLY_COLUMNS)
+    yield from (rf"app\.{column}" for column in COLUMNS)
     for script in ROOT.glob("extensions/app/page/*.js"):
         for name in re.findall(r"\bsays\.(\w+)\b(?!\()", script.read_text(encoding="utf-8")):
             yield rf"app\.{name}"
