@@ -15,6 +15,7 @@ from lab_pages import ENGLISH
 from sent_sentences import everything
 
 from spanlab.core.locale import FALLBACK, by_language, folders, languages, sentence, sentences
+from spanlab.extensions.app.pages import _HIDDEN
 from spanlab.extensions.app.replies import COLUMNS
 from spanlab.stimuli.render.fonts import has
 
@@ -69,7 +70,7 @@ def _said() -> Iterator[str]:
         text = template.read_text(encoding="utf-8")
         for section, start in re.findall(r'(?<!/)\b(app)(?:\.(?!css)|\[")(\w+)', text):
             yield rf"{section}\.{start}\w*" if start.endswith("_") else rf"{section}\.{start}"
-    yield from (rf"app\.{column}" for column in COLUMNS)
+    yield from (rf"app\.{column}" for column in COLUMNS if column not in _HIDDEN)
     for script in ROOT.glob("extensions/app/page/*.js"):
         for name in re.findall(r"\bsays\.(\w+)\b(?!\()", script.read_text(encoding="utf-8")):
             yield rf"app\.{name}"
