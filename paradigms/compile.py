@@ -1,7 +1,8 @@
 """The compiler: (paradigm, factor levels, seed, generator) to a trial.
 
-The draws of a trial are made from its random streams, or given (trials that come from elsewhere). A
-planned trial is what a design plans, and what a session compiles.
+Factor levels are resolved, values are drawn, and the timeline is unrolled into steps. Each draw has a
+random stream of its own, or is given (in trials that come from elsewhere). What a session compiles are
+the trials that its design has planned (:class:`PlannedTrial`).
 """
 
 from __future__ import annotations
@@ -22,112 +23,13 @@ from .language.timeline import MAX_STEPS, StepSpec
 from .paradigm import GENERATORS, Draw, Draws, Generator, GivenDrawError, Paradigm
 from .trial import Step, Trial
 
-
-def drawn_names(
-    paradigm: Paradigm,
-    levels: Mapping[str, Any] | None = None,
-    seed: int = 0,
-    generator: Generator = "corrected",
-    draws: Draws | None = None,
-) -> dict[str, Any]:
-    """Everything that a trial is built from, by name: generator, factor levels and draws, in the order of the file.
-
-    Parameters
-    ----------
-    draws : values to use instead of drawing them, by name
-
-    Raises
-    ------
-    GivenDrawError
-        when a given value is none that could have been drawn.
-    ParadigmError
-        when the file asks for the impossible.
-    SpanLabError
-        for wrong levels, seed or generator, and for draws that there are not.
-    """
-    if generator not in GENERATORS:
-        raise SpanLabError(
-            f"the generator is {' or '.join(GENERATORS)}; found {show(generator)}{nearest(generator, GENERATORS)}"
-        )
-    resolved = resolve_levels(paradigm, levels, seed)
-    prescribed = paradigm.given(draws or {})
-    start_trial()
-    env = {"generator": generator, **resolved}
-    root = trial_root(paradigm.name, seed, resolved)
-    for draw in paradigm.draws:
-        if draw.name in prescribed:
-            env[draw.name] = _given(paradigm, draw, prescribed[draw.name], env)
-        else:
-            env[draw.name] = _drawn(paradigm, draw, root, env)
-    return env
-
-
-def _given(paradigm: Paradigm, draw: Draw, value: Any, env: Mapping[str, Any]) -> Any:
-    """A value in place of a drawn one, after a look at it."""
-    if draw.sampler is not None:
-        try:
-            draw.sampler.build(env).check(value)
-        except ValueError as error:
-            raise GivenDrawError(paradigm.name, draw.name, str(error)) from None
-    return value
-
-
-def _drawn(paradigm: Paradigm, draw: Draw, root: str, env: Mapping[str, Any]) -> Any:
-    path = ("draw", draw.name)
-    if draw.sampler is None:
-        assert draw.value is not None
-        return paradigm.reader.fill(draw.value, path, env)
-    sampler = draw.sampler.build(env)
-    try:
-        with lent_stream(root, draw.name) as random:
-            value = sampler.draw(random)
-        weigh(value)
-    except ValueError as error:
-        raise ParadigmError([paradigm.reader.document.problem(path, str(error))]) from None
-    return value
-
-
+#: the largest seed of a trial
 _MAX_SEED = 2**63 - 1
-
-
-def network_tasks(paradigm: Paradigm, trials: Iterable[PlannedTrial]) -> frozenset[str]:
-    """The tasks that these trials set a network; none where there is nothing for networks."""
-    views = (paradigm.network_view(resolve_levels(paradigm, trial.levels, trial.seed)) for trial in trials)
-    return frozenset(view.task for view in views if view is not None)
-
-
-def resolve_levels(paradigm: Paradigm, levels: Mapping[str, Any] | None, seed: int) -> dict[str, Any]:
-    """All factor levels of a trial, in the order of the file: the given ones; random factors that
-    are not given are drawn from the trial's streams.
-
-    Raises
-    ------
-    SpanLabError
-        for a seed that is none, an unknown factor or level, or a crossed factor that is not given.
-    """
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= _MAX_SEED:
-        raise SpanLabError(f"a seed is a whole number from 0 to {_MAX_SEED}; found {show(seed)}")
-    chosen = dict(levels or {})
-    for name, level in chosen.items():
-        chosen[name] = paradigm.level(name, level)
-    crossed = {
-        name: chosen.get(name, factor.levels[0])
-        for name, factor in paradigm.factors.items()
-        if factor.mode == "crossed"
-    }
-    root = trial_root(paradigm.name, seed, crossed)
-    resolved: dict[str, Any] = {}
-    for name, factor in paradigm.factors.items():
-        if name in chosen:
-            resolved[name] = chosen[name]
-        elif factor.mode == "random":
-            with lent_stream(root, f"factor:{name}") as random:
-                resolved[name] = factor.levels[int(random.randint(len(factor.levels)))]
-        elif len(factor.levels) == 1:
-            resolved[name] = factor.levels[0]
-        else:
-            raise SpanLabError(f"{paradigm.name}: choose a level of '{name}' ({listed(factor.levels)})")
-    return resolved
+MAX_SESSION_TRIALS = 1_000_000
+#: ms between trials, for people, when a design says nothing (ours)
+DEFAULT_INTERVAL_MS = 1000.0
+#: how many trials a paradigm keeps; the largest sessions of people have fewer
+KEPT_TRIALS = 1024
 
 
 def compile_trial(
@@ -167,8 +69,8 @@ def compile_trial(
         sizes = {key: _size(paradigm, key, env, resolved) for key in ("set_size", "list_length")}
         steps = _unroll(paradigm, env, trial_root(paradigm.name, seed, resolved), {**resolved, **sizes})
     except ParadigmError as error:
-        at = ", ".join(f"{name} = {level}" for name, level in resolved.items())
-        context = f" (with {at + ', ' if at else ''}seed {seed}{'' if draws is None else ', draws given'})"
+        at = [*(f"{name} = {level}" for name, level in resolved.items()), f"seed {seed}"]
+        context = f" (with {', '.join(at)}{'' if draws is None else ', draws given'})"
         raise ParadigmError(
             [Problem(problem.where, problem.key, problem.message + context) for problem in error.problems]
         ) from None
@@ -183,6 +85,142 @@ def compile_trial(
         list_length=sizes["list_length"],
         steps=steps,
     )
+
+
+def resolve_levels(paradigm: Paradigm, levels: Mapping[str, Any] | None, seed: int) -> dict[str, Any]:
+    """All factor levels of a trial, in the order of the file; random factors that are not given are
+    drawn.
+
+    Raises
+    ------
+    SpanLabError
+        for a seed that is none, an unknown factor or level, or a crossed factor that is not given.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= _MAX_SEED:
+        raise SpanLabError(f"a seed is a whole number from 0 to {_MAX_SEED}; found {show(seed)}")
+    chosen = dict(levels or {})
+    for name, level in chosen.items():
+        chosen[name] = paradigm.level(name, level)
+    # the levels of random factors are drawn from streams that depend on the crossed ones alone
+    crossed = {
+        name: chosen.get(name, factor.levels[0])
+        for name, factor in paradigm.factors.items()
+        if factor.mode == "crossed"
+    }
+    root = trial_root(paradigm.name, seed, crossed)
+    resolved: dict[str, Any] = {}
+    for name, factor in paradigm.factors.items():
+        if name in chosen:
+            resolved[name] = chosen[name]
+        elif factor.mode == "random":
+            with lent_stream(root, f"factor:{name}") as random:
+                resolved[name] = factor.levels[int(random.randint(len(factor.levels)))]
+        elif len(factor.levels) == 1:
+            resolved[name] = factor.levels[0]
+        else:
+            raise SpanLabError(f"{paradigm.name}: choose a level of '{name}' ({listed(factor.levels)})")
+    return resolved
+
+
+def drawn_names(
+    paradigm: Paradigm,
+    levels: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    generator: Generator = "corrected",
+    draws: Draws | None = None,
+) -> dict[str, Any]:
+    """Everything that a trial is built from, by name: generator, factor levels and draws, in the order of the file.
+
+    Parameters
+    ----------
+    draws : values to use instead of drawing them, by name
+
+    Raises
+    ------
+    GivenDrawError
+        when a given value is none that could have been drawn.
+    ParadigmError
+        when the file asks for the impossible.
+    SpanLabError
+        for wrong levels, seed or generator, and for draws that there are not.
+    """
+    if generator not in GENERATORS:
+        raise SpanLabError(
+            f"the generator is {' or '.join(GENERATORS)}; found {show(generator)}{nearest(generator, GENERATORS)}"
+        )
+    resolved = resolve_levels(paradigm, levels, seed)
+    prescribed = paradigm.given(draws or {})
+    start_trial()  # expressions of this trial may cost so much work, and no more
+    env = {"generator": generator, **resolved}
+    root = trial_root(paradigm.name, seed, resolved)
+    for draw in paradigm.draws:
+        if draw.name in prescribed:
+            env[draw.name] = _given(paradigm, draw, prescribed[draw.name], env)
+        else:
+            env[draw.name] = _drawn(paradigm, draw, root, env)
+    return env
+
+
+def _given(paradigm: Paradigm, draw: Draw, value: Any, env: Mapping[str, Any]) -> Any:
+    """A value in place of a drawn one, after a look at it."""
+    if draw.sampler is not None:
+        try:
+            draw.sampler.build(env).check(value)
+        except ValueError as error:
+            raise GivenDrawError(paradigm.name, draw.name, str(error)) from None
+    return value
+
+
+def _drawn(paradigm: Paradigm, draw: Draw, root: str, env: Mapping[str, Any]) -> Any:
+    path = ("draw", draw.name)
+    if draw.sampler is None:
+        assert draw.value is not None
+        return paradigm.reader.fill(draw.value, path, env)
+    sampler = draw.sampler.build(env)
+    try:
+        with lent_stream(root, draw.name) as random:
+            value = sampler.draw(random)
+        weigh(value)
+    except ValueError as error:
+        raise ParadigmError([paradigm.reader.document.problem(path, str(error))]) from None
+    return value
+
+
+def _size(paradigm: Paradigm, key: str, env: Mapping[str, Any], levels: Mapping[str, Any]) -> int | None:
+    template = paradigm.set_size if key == "set_size" else paradigm.list_length
+    if template is None:
+        return levels.get(key)
+    value = paradigm.reader.fill(template, (key,), env)
+    if not is_whole(value):
+        raise ParadigmError([paradigm.reader.document.problem((key,), f"expected a whole number; found {show(value)}")])
+    return value
+
+
+def _unroll(paradigm: Paradigm, env: dict[str, Any], root: str, levels: Mapping[str, Any]) -> tuple[Step, ...]:
+    streams: dict[str, np.random.RandomState] = {}
+
+    def streams_by_name(name: str) -> np.random.RandomState:
+        if name not in streams:
+            streams[name] = stream_of(root, name)
+        return streams[name]
+
+    steps: list[Step] = []
+    scored_before = False
+    for step, names in paradigm.timeline.unroll(dict(env)):
+        if len(steps) >= MAX_STEPS:
+            raise ParadigmError([paradigm.reader.document.problem(("timeline",), f"more than {MAX_STEPS} steps")])
+        paradigm.reader.spend(step.cost, ("timeline",))
+        steps.append(step.build(len(steps), names, streams_by_name, scored_before, levels))
+        scored_before = scored_before or (step.ask is not None and step.ask.scored)
+    if all(step.percept.ask is None for step in steps):
+        raise ParadigmError(
+            [
+                paradigm.reader.document.problem(
+                    ("timeline",), "a trial without a question: no step asks" if steps else "a trial without steps"
+                )
+            ]
+        )
+    return tuple(steps)
 
 
 def drawn_values(
@@ -205,8 +243,8 @@ def asking_steps(
     generator: Generator = "corrected",
     phase: str | None = None,
 ) -> list[tuple[StepSpec, dict[str, Any]]]:
-    """The steps of a trial that ask for a right answer, each with the names that hold for it:
-    enough to know their answers, much faster than the whole trial.
+    """The steps of a trial that ask for a right answer, each with the values of the names in it: enough to
+    know the answers, and much faster than the whole trial.
 
     Parameters
     ----------
@@ -217,53 +255,6 @@ def asking_steps(
         for step, names in paradigm.timeline.unroll(drawn_names(paradigm, levels, seed, generator))
         if step.ask is not None and step.ask.scored and phase in (None, step.phase)
     ]
-
-
-def _unroll(paradigm: Paradigm, env: dict[str, Any], root: str, levels: Mapping[str, Any]) -> tuple[Step, ...]:
-    streams: dict[str, np.random.RandomState] = {}
-
-    def streams_by_name(name: str) -> np.random.RandomState:
-        if name not in streams:
-            streams[name] = stream_of(root, name)
-        return streams[name]
-
-    steps: list[Step] = []
-    has_question = scored = False
-    for step, names in paradigm.timeline.unroll(dict(env)):
-        if len(steps) >= MAX_STEPS:
-            raise ParadigmError([paradigm.reader.document.problem(("timeline",), f"more than {MAX_STEPS} steps")])
-        paradigm.reader.spend(step.cost, ("timeline",))
-        steps.append(step.build(len(steps), names, streams_by_name, scored, levels))
-        has_question = has_question or step.ask is not None
-        scored = scored or (step.ask is not None and step.ask.scored)
-    if not has_question:
-        raise ParadigmError(
-            [
-                paradigm.reader.document.problem(
-                    ("timeline",), "a trial without a question: no step asks" if steps else "a trial without steps"
-                )
-            ]
-        )
-    return tuple(steps)
-
-
-def _size(paradigm: Paradigm, key: str, env: Mapping[str, Any], levels: Mapping[str, Any]) -> int | None:
-    template = paradigm.set_size if key == "set_size" else paradigm.list_length
-    if template is None:
-        return levels.get(key)
-    value = paradigm.reader.fill(template, (key,), env)
-    if not is_whole(value):
-        raise ParadigmError([paradigm.reader.document.problem((key,), f"expected a whole number; found {show(value)}")])
-    return value
-
-
-MAX_SESSION_TRIALS = 1_000_000
-#: ms between trials, for people, when a design says nothing (ours)
-DEFAULT_INTERVAL_MS = 1000.0
-
-
-#: how many trials a paradigm keeps; the largest sessions of people have fewer
-KEPT_TRIALS = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,8 +268,7 @@ class PlannedTrial:
     seed : of the trial
     practice : whether it is practice
     interval_ms : blank time before the trial, for people
-    draws : of a trial that comes from elsewhere, by name (:func:`.compile.compile_trial`); None =
-        drawn from the seed
+    draws : of a trial that comes from elsewhere, by name; None = drawn from the seed
     name : of a trial that comes from elsewhere, such as ``train_000012``
     varies : in an adaptive design, the factor whose level is decided when the trials before are
         finished; ``levels`` has the first trial's
@@ -295,11 +285,14 @@ class PlannedTrial:
     varies: str = ""
 
     def compile(self, paradigm: Paradigm, generator: Generator) -> Trial:
-        """The trial itself; one that was compiled a while ago is not compiled again."""
+        """The trial itself; a paradigm keeps those that it compiled last."""
         key = (repr(dict(self.levels)), self.seed, generator, id(self.draws))
         kept = paradigm.compiled
-        _, trial = kept.get(key) or (None, compile_trial(paradigm, self.levels, self.seed, generator, self.draws))
-        kept[key] = self.draws, trial  # keeps the draws alive, so that their id stays theirs
+        draws, trial = kept.get(key) or (
+            self.draws,
+            compile_trial(paradigm, self.levels, self.seed, generator, self.draws),
+        )
+        kept[key] = draws, trial  # with the draws: as long as they are kept, no others have their id
         if len(kept) > KEPT_TRIALS:
             kept.pop(next(iter(kept)), None)
         return trial
@@ -311,3 +304,9 @@ def one_of_each(plan: Sequence[PlannedTrial]) -> list[PlannedTrial]:
     for number, planned in enumerate(plan):
         first.setdefault(repr(dict(planned.levels)) if planned.draws is None else number, planned)
     return [*first.values()]
+
+
+def network_tasks(paradigm: Paradigm, trials: Iterable[PlannedTrial]) -> frozenset[str]:
+    """The tasks that these trials set a network; none where there is nothing for networks."""
+    views = (paradigm.network_view(resolve_levels(paradigm, trial.levels, trial.seed)) for trial in trials)
+    return frozenset(view.task for view in views if view is not None)

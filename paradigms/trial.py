@@ -2,9 +2,6 @@
 
 Every step is in two halves that never mix: the *percept*, which is all that an agent may see, and
 the *truth*, which is for scoring and for the record.
-
-A paradigm keeps the trials that it compiled last: what a session checks before anybody sits down is
-what it then takes.
 """
 
 from __future__ import annotations
@@ -45,19 +42,20 @@ class Prompt:
 
     Parameters
     ----------
-    texts : by language; ``{ordinal}`` and ``{position}`` are said as people of it count
-    number : the how-manieth of its like the question is, from 1, where the texts say that
+    texts : by language; in gaps ``{ordinal}`` stands the number as a word (second, zweites), in
+        ``{position}`` as a figure
+    number : of the question in its loop, from 1, if the texts have such gaps
     """
 
     texts: tuple[tuple[str, str], ...]
     number: int | None = None
 
     def text_in(self, language: str, **values: str) -> str:
-        """The text in a language; in English, or the first one there is, where it is not in that.
+        """The text in a language; if there is none, in English, or in the first language there is.
 
         Parameters
         ----------
-        values : what else stands in gaps, such as the answer
+        values : for other gaps, such as the answer
         """
         by_language = dict(self.texts)
         language = next(name for name in (language, FALLBACK, *by_language) if name in by_language)
@@ -100,9 +98,8 @@ class Ask:
     counts : which press counts when there are several
     late : what becomes of a press after the window: ignored, or recorded as such
     classes : for networks, the class of each allowed answer in the task's head; 0, 1, ... when None
-    prompt : what is asked, in words, for people; no part of what a trial is known by
-    scored : whether the answer is scored; otherwise it is recorded alone, as an answer to a question
-        without a right one
+    prompt : what is asked, in words, for people; no part of a trial's hashes
+    scored : whether the answer is scored, or only recorded
     """
 
     kind: ResponseKind
@@ -147,8 +144,8 @@ def is_model_step(percept: Percept) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class WorkedExample:
-    """A trial with its right answers, to be shown before others. It is nobody's trial: no session,
-    practice or data set has its seed.
+    """A trial with its right answers, to be shown before others. Its seed is in no session, practice or
+    data set.
 
     Parameters
     ----------
@@ -172,8 +169,8 @@ class Truth:
     record : serial position and whatever else the step records, by column
     levels : factor levels of the trial, with ``set_size`` and ``list_length``
     chance : probability that a uniformly random allowed answer scores as correct, per scored item
-    blind : that of the best guess of somebody who knows the paradigm, the condition and which
-        question it is, but has not looked
+    blind : the same for the best guess of somebody who knows paradigm, condition and question, but
+        has not looked
     """
 
     answer: Answer | None = None
@@ -187,8 +184,8 @@ class Truth:
 class Step:
     """One model time step, with at most one question.
 
-    ``feedback`` is set on feedback steps: one percept per verdict on the answer before, from which
-    the runner picks; ``percept`` is then that for ``missed``.
+    ``feedback`` is set on feedback steps: one percept per verdict on the answer before
+    (:meth:`shown_after`); ``percept`` is then that for ``missed``.
     """
 
     index: int
@@ -211,8 +208,7 @@ class Trial:
     """One compiled trial.
 
     ``trial_id`` is a hash of paradigm, version, generator, factor levels and seed (and of the
-    draws, where these were given); ``fingerprint()`` hashes the
-    content.
+    draws, where these were given); :func:`fingerprint` hashes the content.
     """
 
     paradigm: str
