@@ -1,5 +1,5 @@
-"""The protocol of agents. An agent is introduced to a trial, and then meets it step by step, seeing
-percepts and nothing else."""
+"""The protocol of agents. An agent is introduced to a trial (:meth:`Agent.start`), and then meets it step
+by step (:meth:`Episode.step`), seeing percepts and nothing else."""
 
 # pyright: strict, reportImplicitOverride=true
 # ruff: noqa: B027 (methods of base classes that do nothing are the point)
@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypedDict
+from typing import Any, ClassVar, Literal, Protocol, TypedDict
 
 from ..core.agent_kinds import AgentKind
 from ..core.errors import SpanLabError
@@ -17,16 +17,13 @@ from ..paradigms.network_view import NetworkView
 from ..stimuli import Stimulus
 from .payments import Cost, Journal, Ledger
 
-if TYPE_CHECKING:
-    pass
-
 Outcome = Literal["answered", "omitted", "invalid"]
 
 
 class Sentences(TypedDict):
-    """Sentences about a kind of question for a chat model: ``legend`` in the instructions,
-    ``question`` with what is said beside it whenever it is asked, and ``form``, how the reply is to
-    be written, where nothing else is said of it."""
+    """Sentences about a kind of question for a chat model: ``legend`` in the instructions, ``question``
+    whenever it is asked, and ``form``, how the reply is to be written, in the instructions of a trial
+    of which nothing but stimuli is sent."""
 
     legend: str
     question: str
@@ -46,17 +43,15 @@ class TrialContext:
     asks : the distinct response kinds of the trial, in order of first use; each writes its legend
         for a kind of reader
     network : what a network sees of this paradigm (task, head, offset), or None
-    keys, words : of a person: with which keys one answers, and texts of the screen, each with what
-        is read in its place in this language
+    keys, words : for people: the keys for answers, and translations of texts on the screen
     prompts : what the questions of the trial ask in words, each once
-    sentences : what is said of the kinds of questions, by :meth:`.ResponseKind.record_key`, where
-        it is not to be what it would be now
+    sentences : in a session that goes on, the recorded sentences about its kinds of questions, by
+        :meth:`.ResponseKind.record_key`
     seed : for an agent's own randomness (guesses, sampling), different for every trial of a session
         and independent of what the trial holds
-    block, practice : in which block of the session the trial is, or in which round of practice; and
-        whether it is practice
+    block, practice : the block of the session, or the round of practice; and whether it is practice
     examples : worked examples with the levels of the trial, for agents that want some
-    questionnaire : whether it tests no memory, so that a pause cuts nothing off
+    questionnaire : whether it tests no memory, so that pauses do no harm
     """
 
     paradigm: str
@@ -83,7 +78,7 @@ class Response:
     Parameters
     ----------
     value : the answer, or None when the outcome is not ``answered``
-    rt_ms : reaction time where one means something, from the onset of the question
+    rt_ms : reaction time from the onset of the question; None for agents that have none
     raw : the raw form: key, click positions, text, logits; fit for JSON
     outcome : ``answered``, ``omitted`` (the window passed) or ``invalid`` (an answer outside the
         allowed ones)
@@ -101,8 +96,8 @@ class Response:
 @dataclass(frozen=True, slots=True)
 class Shown:
     """Record of one display as it was really shown. Times in ms from the start of the session's
-    clock. ``onset_bound_ms``: by how much the picture can have come on before ``onset_ms`` at most,
-    where the window knows."""
+    clock. ``onset_bound_ms``: the picture came on at most so long before ``onset_ms``, where the
+    window knows."""
 
     planned_ms: float | None
     onset_ms: float
@@ -138,21 +133,20 @@ class Episode(ABC):
         """
 
     def shown(self) -> Sequence[Shown] | None:
-        """Return how each display of the last step was really shown, completed in place until the
-        next step; None where nothing is shown."""
+        """Return how each display of the last step was really shown; None where nothing is shown. Its
+        end may be filled in until the next step begins."""
         return None
 
     def notes(self) -> Mapping[str, Any]:
-        """Return what else happened in the last step, fit for JSON; completed in place until the
-        next step."""
+        """Return what else happened in the last step, fit for JSON; more may be added until the next
+        step begins."""
         return {}
 
     def finish(self) -> None:
         """The trial is over."""
 
     def cut(self) -> None:
-        """The trial is over without an end: a step has raised :class:`TrialCut`, or the session
-        cannot go on."""
+        """The trial ends too early: a step has raised :class:`TrialCut`, or the session cannot go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +158,8 @@ class AgentOptions:
     seed : for agents whose reaction times are random
     window : for agents at a window: its size, the distance, the speed ... (fields of
         ``WindowOptions``, ``speed`` and ``answers``)
-    tasks : that the trials set a network; where a name stands for several networks, one that knows
-        them is taken
+    tasks : the tasks of the trials for networks; of several networks of one name, one that knows these
+        is taken
     values : values of the options that the kind declares (:meth:`Agent.options`), by their names
     """
 
@@ -181,8 +175,8 @@ class Rehearsal:
 
     Parameters
     ----------
-    context, percepts : what the agent is told before such a trial, and what it is shown in it (as
-        after right answers)
+    context, percepts : what the agent is told before such a trial, and shown in it if it answers
+        correctly
     times : how many trials of this kind there are
     """
 
@@ -243,7 +237,7 @@ class Agent(ABC):
     kind: ClassVar[AgentKind]
     #: as records and figures name it; its kind's name where nothing else is said
     name: str = ""
-    #: whether it is somebody at a window, who turns pages (:class:`.window.WindowAgent`)
+    #: whether it is a :class:`.window.WindowAgent`, which turns pages
     turns_pages: ClassVar[bool] = False
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -313,7 +307,7 @@ class Agent(ABC):
         return {}
 
     def may_change(self) -> frozenset[str]:
-        """Return which settings need not be as they were for a session to go on."""
+        """Return the names of settings that may be others when a session goes on."""
         return frozenset()
 
     def apparatus(self) -> Mapping[str, Any]:
@@ -332,8 +326,8 @@ class Agent(ABC):
         return {}
 
     def introduction(self) -> Sequence[str]:
-        """A line or two for whoever starts a session, before it begins: what was found in somebody
-        else's checkpoint."""
+        """Return a line or two about the agent, printed before a session begins, such as what was found in
+        somebody else's checkpoint."""
         return []
 
     # -- before a session --------------------------------------------------------------------------
@@ -344,12 +338,12 @@ class Agent(ABC):
         return None
 
     def check_trial(self, context: TrialContext, steps: int) -> None:
-        """Raise when it cannot take a trial that is introduced so and has so many steps for
-        machines; asked for each kind of trial."""
+        """Raise when it cannot take a trial with this introduction, and so many steps for machines;
+        asked for each kind of trial."""
 
     def check_displays(self, stimuli: Iterable[Stimulus]) -> None:
-        """Raise when one of these displays cannot be seen or heard under its settings; asked for
-        each kind of trial, with all that it gets of it."""
+        """Raise when one of these displays cannot be seen or heard under its settings; asked for each
+        kind of trial, with all displays that the agent gets."""
 
     def check_questions(self, kinds: Sequence[ResponseKind]) -> None:
         """Raise when questions of these kinds cannot be answered under its settings."""
@@ -359,8 +353,8 @@ class Agent(ABC):
         session begins, and before every trial."""
 
     async def setup(self, journal: Journal) -> None:
-        """Find out, before the first trial, whether the agent can do what it is going to be asked,
-        and raise when not."""
+        """Try out, before the first trial, whether the agent can do what it is going to be asked; raise
+        when not."""
 
     def check_session(self, outlook: Outlook) -> None:
         """Raise when it cannot take such a session under its settings; asked before a session
@@ -374,8 +368,7 @@ class Agent(ABC):
         return None
 
     def carry(self, ledger: Ledger) -> None:
-        """Go on from what earlier parts of the session have cost: limits hold for the session as a
-        whole."""
+        """Take over what earlier parts of the session have cost: limits hold for the session as a whole."""
 
     def account(self, ledger: Ledger) -> Cost | None:
         """Return what a session has cost so far, in all its parts; None for agents that cost
@@ -385,8 +378,8 @@ class Agent(ABC):
     # -- at its end --------------------------------------------------------------------------------
 
     def failure(self) -> str:
-        """Return what has made it stop, in a sentence that says more than the error that was
-        raised; empty when there is nothing to say."""
+        """Return why it has stopped, in a sentence that says more than the error that was raised; empty
+        when there is none."""
         return ""
 
     async def teardown(self) -> None:

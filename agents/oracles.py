@@ -1,5 +1,5 @@
-"""Agents without eyes: the guesser, and the declared oracles; and the simulated observers that
-decide for them, given the truth. They are yardsticks and stand-ins, never models of a result."""
+"""Agents without eyes: the guesser, and the declared oracles, for which simulated observers decide, given
+the truth. They are yardsticks and stand-ins, never models of a result."""
 
 from __future__ import annotations
 
@@ -15,6 +15,26 @@ from .base import Agent, AgentOptions, Episode, Response, TrialContext
 
 if TYPE_CHECKING:
     from ..paradigms.responses import SerialOrder
+
+
+class Chance(Agent):
+    """Guesses: a uniformly random allowed answer to every question. It is no oracle: all that it gets are
+    percepts."""
+
+    kind: ClassVar[AgentKind] = CHANCE
+
+    @override
+    def start(self, context: TrialContext) -> ChanceEpisode:
+        return ChanceEpisode(context.seed)
+
+
+class ChanceEpisode(Episode):
+    def __init__(self, seed: int) -> None:
+        self._random = np.random.RandomState(seed % 2**32)
+
+    @override
+    async def step(self, percept: Percept, truth: Truth | None = None) -> Response | None:
+        return None if percept.ask is None else Response(percept.ask.kind.guess(self._random))
 
 
 class ItemMemory(Protocol):
@@ -114,7 +134,7 @@ class _Buffer:
     def __init__(self, observer: LimitedCapacity, random: np.random.RandomState) -> None:
         self._observer, self._random = observer, random
         self._kept: set[int] | None = None
-        #: whether it knew its last answer; None where it has given none, or several at once
+        #: whether it remembered what was asked last; None before that, and of lists
         self._sure: bool | None = None
         self._order: list[int] = []
         self._asked = 0
@@ -124,28 +144,23 @@ class _Buffer:
             return percept.ask.kind.unscored_answer(self._sure)
         if percept.ask is None or truth.answer is None:
             return None
-        several = isinstance(truth.answer, tuple)
-        size = _list_length(percept.ask.kind, truth.answer) if isinstance(truth.answer, tuple) else set_size_of(truth)
+        right, kind = truth.answer, percept.ask.kind
+        size = _list_length(kind, right) if isinstance(right, tuple) else set_size_of(truth)
         if size == 0:
-            return truth.answer
+            return right
         if self._kept is None:
             self._kept = self._fill(size)
             self._order = [int(item) + 1 for item in self._random.permutation(size)]
-        elif not several:
+        elif not isinstance(right, tuple):
             self._kept = {item for item in sorted(self._kept) if self._random.random_sample() >= self._observer.decay}
         self._asked += 1
-        if isinstance(truth.answer, tuple):
-            from ..paradigms.responses import SerialOrder
-
-            return (
-                self._recall_in_order(percept.ask.kind, truth.answer)
-                if isinstance(percept.ask.kind, SerialOrder)
-                else self._recall(percept, truth.answer)
-            )
+        if isinstance(right, tuple):
+            return self._recall(kind, right)
         self._sure = self._remembers(truth, size)
-        return truth.answer if self._sure else percept.ask.kind.guess(self._random)
+        return right if self._sure else kind.guess(self._random)
 
     def _remembers(self, truth: Truth, size: int) -> bool:
+        """Return whether the item is kept that this question is about."""
         assert self._kept is not None
         if self._asked > min(size, len(self._order)):
             lasting = min(1.0, self._observer.places / size) * (1 - self._observer.decay) ** size
@@ -162,6 +177,22 @@ class _Buffer:
             buffer.append(item)
         return set(buffer)
 
+    def _recall(self, kind: ResponseKind, right: tuple[int | str | None, ...]) -> Answer:
+        """Return a list as far as it is remembered, the freshest first where order is not asked, and
+        guesses for the rest."""
+        from ..paradigms.responses import SerialOrder
+
+        if isinstance(kind, SerialOrder):
+            return self._recall_in_order(kind, right)
+        assert self._kept is not None
+        known = [right[item - 1] for item in sorted(self._kept, reverse=True) if item <= len(right)]
+        guesses: list[int | str | None] = []
+        while len(known) + len(guesses) < len(right):
+            guess = kind.guess(self._random)
+            assert isinstance(guess, tuple)
+            guesses += [cell for cell in guess if cell not in known and cell not in guesses]
+        return tuple([*known, *guesses][: len(right)])
+
     def _recall_in_order(self, kind: SerialOrder, right: tuple[int | str | None, ...]) -> Answer:
         """Return what is remembered in its place, and guesses in the others."""
         assert self._kept is not None
@@ -175,22 +206,10 @@ class _Buffer:
         rest = iter(guesses)
         return tuple(right[place] if place in known else next(rest) for place in range(len(right)))
 
-    def _recall(self, percept: Percept, presented: tuple[int | str | None, ...]) -> tuple[int | str | None, ...]:
-        assert percept.ask is not None
-        assert self._kept is not None
-        # The freshest first, then guesses for the rest.
-        known = [presented[item - 1] for item in sorted(self._kept, reverse=True) if item <= len(presented)]
-        guesses: list[int | str | None] = []
-        while len(known) + len(guesses) < len(presented):
-            guess = percept.ask.kind.guess(self._random)
-            assert isinstance(guess, tuple)
-            guesses += [cell for cell in guess if cell not in known and cell not in guesses]
-        return tuple([*known, *guesses][: len(presented)])
-
 
 def _list_length(kind: ResponseKind, right: tuple[int | str | None, ...]) -> int:
-    """Return how many items came in before they are all asked for: more than are asked for where
-    only the last ones are."""
+    """Return how many items came in before a list is asked for; the question may be about the last of
+    them only."""
     from ..paradigms.responses import SerialOrder
 
     return max(kind.positions) if isinstance(kind, SerialOrder) and kind.positions else len(right)
@@ -213,26 +232,6 @@ def capacity_observer(detail: str) -> LimitedCapacity:
     if detail and not (detail.isdecimal() and len(detail) <= 3):
         raise SpanLabError(f"capacity:PLACES takes a number of places, such as capacity:4; found '{detail}'")
     return LimitedCapacity(places=int(detail)) if detail else LimitedCapacity()
-
-
-class Chance(Agent):
-    """Guesses: a uniformly random allowed answer to every question. No oracle: it is handed nothing
-    but percepts."""
-
-    kind: ClassVar[AgentKind] = CHANCE
-
-    @override
-    def start(self, context: TrialContext) -> ChanceEpisode:
-        return ChanceEpisode(context.seed)
-
-
-class ChanceEpisode(Episode):
-    def __init__(self, seed: int) -> None:
-        self._random = np.random.RandomState(seed % 2**32)
-
-    @override
-    async def step(self, percept: Percept, truth: Truth | None = None) -> Response | None:
-        return None if percept.ask is None else Response(percept.ask.kind.guess(self._random))
 
 
 class Oracle(Agent):
