@@ -16,51 +16,60 @@ from .session import FAULT, found
 from .trial_log import Judged, TrialLog, last_verdict
 
 
-def check_episode(agent: Agent, episode: object) -> Episode:
-    """Check that an agent has begun a trial correctly.
+async def run_trial(
+    steps: Sequence[Step], episode: Episode, log: TrialLog, cues: Cues, oracle: bool = False
+) -> list[Judged]:
+    """Take one trial and log every step.
+
+    Parameters
+    ----------
+    steps : of the trial, those that the agent sees
+    cues : what the agent is told besides percepts
+    oracle : whether the agent also gets the truth
 
     Raises
     ------
-    SpanLabError
-        with what it gave, and what was expected.
+    TrialCut
+        when a step was cut off; it is logged.
     """
-    expected = WindowEpisode if isinstance(agent, WindowAgent) else Episode
-    if not isinstance(episode, expected):
-        raise SpanLabError(
-            f"{agent.name} began a trial with {found(episode)}; expected {_article(expected.__name__)} from start():"
-            f" {FAULT}"
-        )
-    if agent.kind.oracle and len(inspect.signature(episode.step).parameters) < 2:
-        raise SpanLabError(
-            f"{agent.name} is of the kind '{agent.kind.name}', which is an oracle, and {type(episode).__name__}.step"
-            f" takes no truth; expected async def step(self, percept, truth=None): {FAULT}"
-        )
-    return episode
-
-
-def _article(word: str) -> str:
-    return f"{'an' if word[:1] in 'AEIOU' else 'a'} {word}"
-
-
-def each_asks(steps: Sequence[Step]) -> bool:
-    """Return whether a trial is a block of questions, one with each item, as in N-back: then there
-    is nothing that would have to be finished first."""
-    asks = [step.percept.ask is not None for step in steps if step.percept.model_step and step.feedback is None]
-    return len(asks) > 1 and all(asks)
+    judged: list[Judged] = []
+    for step, following in zip(steps, [*steps[1:], None], strict=True):
+        cues.before(following)
+        verdict = last_verdict(judged)
+        percept = step.shown_after(verdict or "missed")
+        try:
+            response = await (episode.step(percept, step.truth) if oracle else episode.step(percept))
+        except TrialCut as cut:
+            log.cut(step, percept, episode, cut.why)
+            episode.cut()
+            log.flush()
+            raise
+        answer = log.step(step, percept, response, episode, None if step.feedback is None else verdict)
+        if answer is not None:
+            judged.append(answer)
+        try:
+            cues.after(answer, following)
+        except SpanLabError:
+            episode.cut()
+            log.flush()
+            raise
+    episode.finish()
+    log.flush()
+    return judged
 
 
 class Cues:
-    """Hooks of a trial besides its percepts; for machines they do nothing."""
+    """What somebody is told in a trial besides percepts; for machines, nothing."""
 
     def before(self, following: Step | None) -> None:
-        """Tell it, before a step, which one follows."""
+        """Before a step: tell which one follows."""
 
     def after(self, answer: Judged | None, following: Step | None) -> None:
-        """Tell it, after a step, what became of its answer."""
+        """After a step: tell how its answer was judged."""
 
 
 class WindowCues(Cues):
-    """Hooks of a trial at a window: displays ahead of time, and verdicts for trigger codes.
+    """What a window is told besides percepts: displays ahead of time, and verdicts for trigger codes.
 
     Parameters
     ----------
@@ -73,7 +82,7 @@ class WindowCues(Cues):
 
     @override
     def before(self, following: Step | None) -> None:
-        # What does not depend on the answer may be put on the very frame on which it is due.
+        # A display that does not depend on the answer can then be on the very frame on which it is due.
         self._episode.announce_next(
             following.percept if following is not None and following.feedback is None else None, following is None
         )
@@ -86,40 +95,27 @@ class WindowCues(Cues):
             self._agent.still_ready()
 
 
-async def run_trial(
-    steps: Sequence[Step], episode: Episode, log: TrialLog, cues: Cues, oracle: bool = False
-) -> list[Judged]:
-    """Take one trial and log every step.
+def each_asks(steps: Sequence[Step]) -> bool:
+    """Return whether a trial is a block of questions, one with each item, as in N-back: it may end after
+    any of them."""
+    asks = [step.percept.ask is not None for step in steps if step.percept.model_step and step.feedback is None]
+    return len(asks) > 1 and all(asks)
 
-    Parameters
-    ----------
-    steps : of the trial, those that the agent sees
-    oracle : whether the agent also gets the truth
+
+def check_episode(agent: Agent, episode: object) -> Episode:
+    """Check that an agent has begun a trial correctly.
 
     Raises
     ------
-    TrialCut
-        when a step was cut off; it is logged.
+    SpanLabError
+        with what it gave, and what was expected.
     """
-    judged: list[Judged] = []
-    for step, following in zip(steps, [*steps[1:], None], strict=True):
-        cues.before(following)
-        percept = step.shown_after(last_verdict(judged) or "missed")
-        try:
-            response = await (episode.step(percept, step.truth) if oracle else episode.step(percept))
-        except TrialCut as cut:
-            log.cut(step, percept, episode, cut.why)
-            episode.cut()
-            log.flush()
-            raise
-        answer = log.step(step, percept, response, episode, last_verdict(judged) if step.feedback is not None else None)
-        judged += [] if answer is None else [answer]
-        try:
-            cues.after(answer, following)
-        except SpanLabError:
-            episode.cut()
-            log.flush()
-            raise
-    episode.finish()
-    log.flush()
-    return judged
+    expected, name = (WindowEpisode, "a WindowEpisode") if isinstance(agent, WindowAgent) else (Episode, "an Episode")
+    if not isinstance(episode, expected):
+        raise SpanLabError(f"{agent.name} began a trial with {found(episode)}; expected {name} from start(): {FAULT}")
+    if agent.kind.oracle and len(inspect.signature(episode.step).parameters) < 2:
+        raise SpanLabError(
+            f"{agent.name} is of the kind '{agent.kind.name}', which is an oracle, and {type(episode).__name__}.step"
+            f" takes no truth; expected async def step(self, percept, truth=None): {FAULT}"
+        )
+    return episode

@@ -40,7 +40,7 @@ class Runner:
     now : the wall clock, for the measured column ``started_at``
     say : told what happens when the session is being stopped
     retry_failed : whether trials that failed are asked for again
-    stays : whether the agent stays when the session is over: whoever has made it closes it
+    stays : whether the agent is left open when the session is over: whoever has made it closes it
     """
 
     def __init__(
@@ -72,8 +72,8 @@ class Runner:
             what an agent or the disk reports, and when another process is running the session;
             everything up to the last finished trial is safe then.
         KeyboardInterrupt
-            when Ctrl-C has stopped it: pressed once, after an agent that is asked over a network
-            has finished and kept what was under way.
+            when Ctrl-C has stopped it. Pressed once, it lets an agent that is asked over a network
+            finish what is under way, and keeps that.
         """
         session, agent, info = self.session, self.agent, self.session.info
         agent.ready()
@@ -82,9 +82,11 @@ class Runner:
         with only_writer(session.folder):
             events, lines = read_events(session.folder), read_transcript(session.folder)
             if self._is_over(events):
+                self._close()
                 return
             state = SessionState.of(events, lines, isinstance(agent, ConcurrentAgent) and agent.remembers)
             beginning = self._resumed(lines) if events else SessionStart(event="session_start", at=self.now())
+            # chooses practice and examples apart from the session's trials
             apart = (
                 apart_for(agent, session.paradigm, info["generator"], session.seed, session.may_come)
                 if isinstance(agent, ConcurrentAgent)
@@ -98,16 +100,15 @@ class Runner:
 
     def _is_over(self, events: Sequence[Event]) -> bool:
         """Return whether another process has finished the session while this one waited for it."""
-        over = bool(events) and events[-1]["event"] == "session_end" and not self._retry_failed
-        if not over or trials_left(self.session.info, events):
-            return False
+        ended = bool(events) and events[-1]["event"] == "session_end" and not self._retry_failed
+        return ended and not trials_left(self.session.info, events)
+
+    def _close(self) -> None:
         if not self._stays:
             self.agent.close()
-        return True
 
     def _resumed(self, lines: Sequence[Mapping[str, Any]]) -> Resumed:
-        """The event with which the session is resumed; differences from its beginning are
-        reported."""
+        """The event with which the session goes on; settings that have changed are in it, and reported."""
         session, event = self.session, Resumed(event="resumed")
         if lines:
             from ..agents.departures import in_vain
@@ -127,22 +128,21 @@ class Runner:
         try:
             recorder.write(beginning)
             recorder.commit()
-            session = self._run(trials)
-            run_to_end(
-                interruptible(self.agent, session, self.say) if isinstance(self.agent, ConcurrentAgent) else session
-            )
+            session = self._until_teardown(trials)
+            if isinstance(self.agent, ConcurrentAgent):
+                session = interruptible(self.agent, session, self.say)
+            run_to_end(session)
             recorder.write({"event": "session_end", "at": self.now()})
             recorder.commit()
         except (Exception, KeyboardInterrupt) as error:
-            # Without a display or a keyboard all sorts of things fail; what has happened is what
-            # counts.
+            # An agent may know a better reason: without a display, say, many things fail in turn.
             failure = self.agent.failure()
-            self._record_fault(recorder, fault := SpanLabError(failure) if failure else error)
+            fault = SpanLabError(failure) if failure else error
+            self._record_fault(recorder, fault)
             raise fault from error.__cause__
         finally:
             recorder.finish()
-            if not self._stays:
-                self.agent.close()
+            self._close()
 
     def _record_fault(self, recorder: Recorder, error: BaseException) -> None:
         try:
@@ -152,7 +152,8 @@ class Runner:
         except SpanLabError:
             pass  # the disk itself is the trouble, and the first error says so
 
-    async def _run(self, trials: Callable[[], Awaitable[None]]) -> None:
+    async def _until_teardown(self, trials: Callable[[], Awaitable[None]]) -> None:
+        """Take the trials; whatever ends them, note the apparatus, and close the agent's connections."""
         try:
             try:
                 await trials()
@@ -184,14 +185,14 @@ class Runner:
             await flow.practise(taker.take_unseen, state.scores, state.decisions)
         pending = [taker.unseen(planned) for planned in taker.log.pending(session.plan)]
         flow.begin_main(len(session.plan) - len(pending))
-        left, tell = False, self._teller(pending)
+        tell, turned_away = self._teller(pending), False
         if "quiz" in session.info:
-            left = (await take_quiz(taker, flow, tell)).left
+            turned_away = (await take_quiz(taker, flow, tell)).left
         else:
             await one_by_one(taker, at_levels(staircase, pending), tell, flow.between, [*after, flow.after])
         self._note_span(taker, staircase)
         agent.over()
-        flow.thanks(left)
+        flow.thanks(turned_away)
 
     async def _with_machine(self, taker: TrialTaker, staircase: Staircase | None, after: Sequence[After]) -> None:
         agent = self.agent

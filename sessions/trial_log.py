@@ -31,8 +31,8 @@ def check_response(percept: Percept, response: object, number: int, reported: bo
     Parameters
     ----------
     number : of the step in its trial, from 1
-    reported : whether a reaction time is one of a person, which is recorded as it was reported,
-        even if it cannot be true
+    reported : whether the reaction time is a person's, which is recorded as reported, even if it
+        cannot be true
 
     Raises
     ------
@@ -77,15 +77,14 @@ def check_response(percept: Percept, response: object, number: int, reported: bo
 
 
 def _allowed(kind: ResponseKind, value: object) -> bool:
-    """Return whether a value is of plain Python (no numpy number, which JSON does not have) and an
-    answer to such a question."""
+    """Return whether a value is an answer to such a question, and of plain Python: JSON has no numbers of
+    numpy."""
     return type(value) in (int, str, tuple) and kind.allows(value)
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A response with its verdict and scores by the rules of its question; there is no verdict
-    where there is no right answer."""
+    """A response with its verdict and its scores; without a verdict where no answer is right."""
 
     response: Response
     verdict: Verdict | None
@@ -93,8 +92,8 @@ class Judged:
 
 
 def judge(ask: Ask, truth: Truth, response: Response) -> Judged:
-    """Score one response. No response may mean an answer; an answer that is not allowed is invalid;
-    the verdict is right only when every item is."""
+    """Score one response. Silence may stand for an answer; an answer that is not allowed is invalid; the
+    verdict is right only when every item is."""
     value, outcome = response.value, response.outcome
     if outcome == "omitted" and ask.no_answer_means is not None:
         value, outcome = ask.no_answer_means, "answered"
@@ -103,16 +102,15 @@ def judge(ask: Ask, truth: Truth, response: Response) -> Judged:
     elif outcome != "answered":
         value = None
     right = truth.answer if ask.scored else None
-    scored = right is not None
     given = [ask.kind.unscored(value)] if right is None else ask.kind.score(value, right)
     if ask.kind.is_foreign():
-        checked_scores(ask.kind, given, scored or (ask.kind.scored and ask.scored))
+        checked_scores(ask.kind, given, right is not None or (ask.kind.scored and ask.scored))
     scores = tuple(map(_score, given))
     verdict: Verdict | None = None
-    if scored:
-        verdict = "right" if all(score["correct"] for score in scores) else "wrong"
-    if scored and outcome == "omitted":
+    if right is not None and outcome == "omitted":
         verdict = "missed"
+    elif right is not None:
+        verdict = "right" if all(score["correct"] for score in scores) else "wrong"
     return Judged(Response(value, response.rt_ms, response.raw, outcome, response.notes), verdict, scores)
 
 
@@ -130,15 +128,15 @@ def last_verdict(judged: Sequence[Judged]) -> Verdict | None:
 
 
 class TrialLog:
-    """Writes one line per step once the next step has begun, because only then it is known how long
-    the last display was shown."""
+    """Writes one line per step, once the next step is noted: only then is it known how long the last
+    display was shown."""
 
     def __init__(self, write: WriteEvent, key: str, attempt: int) -> None:
         self._write, self.key, self.attempt = write, key, attempt
         self._asked = 0
         self._pending: (
             tuple[ShownStep | AskedStep | TrialCutOff, Sequence[Any] | None, Mapping[str, Any] | None] | None
-        ) = None
+        ) = None  # an event that waits for its end, with what the episode shows and notes until then
 
     def flush(self) -> None:
         """Write the last step."""
@@ -172,8 +170,13 @@ class TrialLog:
         episode: Episode | None = None,
         feedback: Verdict | None = None,
     ) -> Judged | None:
-        """Note a step; what the episode's ``shown`` and ``notes`` hold is completed until the next
-        one."""
+        """Note a step, and judge its answer.
+
+        Parameters
+        ----------
+        episode : None in batches, in which nothing is shown
+        feedback : the verdict that a feedback step showed
+        """
         self.flush()
         reported = isinstance(episode, WindowEpisode | RecordedEpisode)
         response = check_response(percept, response, step.index + 1, reported)
