@@ -1,9 +1,9 @@
 """The one inference: every rule by which SpanLab speaks, as one table, and the object from which a
 sentence, a table, a figure, a terminal, a file and a Methods section take estimate, interval and p.
 
-Whoever answers has units (:data:`UNITS`): what another sample would have others of. A quantity of
-an answerer is a claim (:class:`Claim`): an estimate over these units, an interval, and the value that
-it is told from. The test is the interval's own, p being one minus the level at which the interval
+Whoever answers has units (:data:`UNITS`), such as people or trials: another sample would have others.
+A quantity of an answerer is a claim (:class:`Claim`): an estimate over these units, an interval, and the
+value that it is told from. The test is the interval's own, p being one minus the level at which the interval
 ends at that value, so that the two never contradict each other.
 
 Claims of one kind on one page are a family: of those that the page tells from something, one in twenty
@@ -36,7 +36,7 @@ from .means.cell_means import Cells
 from .means.contrasts import NEAR, Apart, Contrast, contrast_of
 from .means.over_people import Each
 
-#: Who has which units. Trials that several people or sessions took are a unit beside these.
+#: Who has which units.
 UNITS: Mapping[str, str] = {
     "several people": "people; each person's answers are averaged first",
     "a machine in several sessions, such as seeds of a network": "sessions",
@@ -109,7 +109,7 @@ class Claim:
     rule : its name in :data:`RULES`
     agent, agent_kind : who
     of : the estimate; None where there is nothing to claim
-    null : what it is told from; NaN where it is told from nothing
+    null : the value that it is tested against; NaN where it is tested against none
     unit, n : its units, and how many there are
     note : what limits it
     family : p of all claims of this kind on the page, in order
@@ -131,7 +131,7 @@ class Claim:
 
     @property
     def kind(self) -> str:
-        """The kind of claims that it is a family with."""
+        """The family that it is in."""
         return RULES[self.rule].family + ", planned" * self.planned
 
     @property
@@ -167,7 +167,7 @@ class Claim:
 
     @property
     def told(self) -> bool:
-        """Whether it is told from :attr:`null`."""
+        """Whether it can be told from :attr:`null`, among all claims of its kind."""
         return self.p_of_family < 1 - LEVEL
 
     @property
@@ -183,7 +183,7 @@ class Claim:
         return {"low_family": low, "high_family": high, "p_family": self.p_of_family}
 
     def verdict(self, margin: Margin, *, from_0: bool = False) -> str:
-        """What two one-sided tests within a margin say; empty where there are none."""
+        """Whether it is within a margin, by two one-sided tests, in words; empty where it has no interval."""
         judged = None if self.of is None else margin.judge(self.of)
         return "" if judged is None else verdict_in_words(judged, margin, from_0=from_0)
 
@@ -214,8 +214,9 @@ def claimed(
     ----------
     who : with ``agent`` and ``agent_kind``
     """
-    of, unit = (of, unit) if told_apart else (replace(of, se=math.nan, df=math.nan, n=1, right=-1), "")
-    note = "" if of.ends()[0] == of.ends()[0] else _why_none(of, unit)
+    if not told_apart:
+        of, unit = replace(of, se=math.nan, df=math.nan, n=1, right=-1), ""
+    note = _why_none(of, unit) if math.isnan(of.ends()[0]) else ""
     return Claim(rule, str(who.get("agent", "")), str(who.get("agent_kind", "")), of, float(null), unit, of.n, note)
 
 
@@ -278,7 +279,8 @@ def of_family(claim: Claim, families: Mapping[str, tuple[float, ...]]) -> Claim:
 # 15, 657-680) within a margin that was declared; without one "not told apart" is not "alike".
 
 Measured = Literal["points", "d′", "ms"]
-_UNITS: dict[str, Measured] = {
+#: The units of margins, as they may be typed.
+_TYPED: dict[str, Measured] = {
     "points": "points",
     "point": "points",
     "pp": "points",
@@ -291,12 +293,12 @@ _UNITS: dict[str, Measured] = {
 #: What a margin adds to a table of differences: the margin, the interval whose limits are those of the
 #: two tests (90%; 95% where shares are near 0 or 1), their p and what they say.
 MARGIN_COLUMNS = ("margin", "low_alike", "high_alike", "p_alike", "alike")
-_APART = {
+_AFTER_DIFFERENCE = {
     "within the margin": "alike within {}",
     "beyond the margin": "further apart than {}",
     "undecided": "undecided whether alike within {}",
 }
-_FROM_0 = {
+_AFTER_EFFECT = {
     "within the margin": "within {} of 0",
     "beyond the margin": "further than {} from 0",
     "undecided": "undecided whether within {} of 0",
@@ -411,7 +413,7 @@ def read_margins(texts: Sequence[str]) -> dict[str, Margin]:
     margins: dict[str, Margin] = {}
     for text in texts:
         match = re.fullmatch(r"\s*([0-9]*[.,]?[0-9]+)\s*([^\s0-9.,]*)\s*", text)
-        unit = _UNITS.get(match[2].lower()) if match else None
+        unit = _TYPED.get(match[2].lower()) if match else None
         if match is None or unit is None:
             raise SpanLabError(
                 "is a number with its unit, such as 5points (percentage points of right answers), 0.3d' or"
@@ -453,11 +455,9 @@ def judged(table: pd.DataFrame, margin: Margin) -> pd.DataFrame:
             if isinstance(apart, Apart | Contrast)
             else Contrast(float(row["value"]), float(row["se"]), float(row["df"]), 0)
         )
-        other = str(row.get("contrast", "")).startswith("slope") or row.get("measure", margin.unit) not in (
-            margin.unit,
-            "correct",
-        )
-        rows.append(_columns(None if other else margin.judge(difference), margin))
+        measured = row.get("measure", margin.unit) in (margin.unit, "correct")
+        slope = str(row.get("contrast", "")).startswith("slope")
+        rows.append(_columns(margin.judge(difference) if measured and not slope else None, margin))
     return table.assign(**{name: [row[name] for row in rows] for name in MARGIN_COLUMNS})
 
 
@@ -476,4 +476,4 @@ def _columns(verdict: Equivalence | None, margin: Margin) -> dict[str, Any]:
 def verdict_in_words(verdict: Equivalence, margin: Margin, from_0: bool = False) -> str:
     """``alike within 5 points``, to follow a difference in a sentence; ``within 5 points of 0``, to
     follow an effect."""
-    return (_FROM_0 if from_0 else _APART)[verdict.verdict].format(margin.words)
+    return (_AFTER_EFFECT if from_0 else _AFTER_DIFFERENCE)[verdict.verdict].format(margin.words)

@@ -1,5 +1,5 @@
-"""The figure of an effect, from data as they were read: one panel for each condition, in the style
-that all figures share."""
+"""The figure of an effect: from answers to a table, which :class:`.Effect` makes (:func:`compute_effect`),
+and from the table to curves (:func:`effect_chart`), one panel for each condition."""
 
 from __future__ import annotations
 
@@ -31,6 +31,135 @@ if TYPE_CHECKING:
 #: Panels in a row, where they have no natural rows.
 _IN_A_ROW = 4
 _ONE_PANEL = (440, 250)
+#: columns of an effect's table in a terminal: before and after further ones
+_MEANS, _UNITS = ("mean", "sem", "low", "high", "chance"), ("unit", "n_units", "note")
+_TREND = ("contrast", "value", "low", "high", "t", "df", "p", "n_units", "note")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComputedEffect(Computed):
+    """The numbers of an effect in one paradigm; ``trends`` are its slopes or differences,
+    ``between`` the differences of panels, ``claims`` those of the rows of ``trends``."""
+
+    effect: Effect
+    trends: pd.DataFrame
+    between: pd.DataFrame
+    claims: Sequence[Claim]
+
+
+def effect_figure(effect: Effect) -> FigureDeclaration:
+    """The figure of an effect."""
+    return FigureDeclaration(
+        effect.name,
+        effect.title,
+        partial(compute_effect, effect),
+        effect.missing,
+        effect.lacking,
+        too_few=partial(_nothing_to_draw, effect),
+        line=f"{effect.title} ({', '.join(effect.paradigms)})" if effect.paradigms else effect.title,
+        answers="items",
+        section="effects",
+        expected=effect.paradigms,
+        effects=(effect.name,),
+    )
+
+
+def _nothing_to_draw(effect: Effect, scored: Scored, paradigm: str) -> str:
+    """Return why an effect that is no average of answers, such as K, has no point in these data; empty
+    where it has one."""
+    if effect.averages is not None:
+        return ""
+    table = effect.table(scored, paradigm, human="")
+    if table["mean"].notna().any():
+        return ""
+    reasons = [note for note in dict.fromkeys(table["note"].fillna("")) if note]
+    return f"No figure “{effect.title}”: {'; '.join(reasons[:2]) or 'no cell has a value'}."
+
+
+def compute_effect(effect: Effect, data: Data, wish: Wish, *, panels: bool = False) -> ComputedEffect:
+    """An effect in one paradigm, with its slopes and differences; with ``panels`` also the differences
+    between panels.
+
+    Raises
+    ------
+    SpanLabError
+        when no paradigm of the data shows the effect, or several do and none was chosen.
+    """
+    paradigm = chosen(effect.name, effect.missing, data, wish, expected=effect.paradigms)
+    table = with_unread(
+        effect.table(data.scored, paradigm, human=data.human.get(paradigm)), shares=effect.against_chance
+    )
+    people = None
+    if (wish.points or wish.bars == "within") and effect.averages is not None:
+        within, people = _of_people(effect, data, paradigm, table)
+        table = within if wish.bars == "within" else table
+    title, below = f"{data.titles[paradigm]}: {effect.title}", caption(effect, table, wish.bars)
+    each = people if wish.points and people is not None and len(people) else None
+    below += " Small points and thin lines: single people." if each is not None else ""
+    margin = wish.margins.get(unit_of(effect))
+    found = tested(effect, data.scored, paradigm)
+    tests = table_of(found, effect.panels, margin)
+    between = between_panels(effect, data.scored, paradigm, margin=margin) if panels else tests.iloc[:0]
+    further = {
+        "Slopes and differences": tests[["agent", *effect.panels, *_TREND, *_alike(tests)]],
+        "Differences between panels": between[["agent", *_TREND, *_alike(between)]],
+    }
+    return ComputedEffect(
+        title=title,
+        caption=below,
+        table=table,
+        shown=shown(effect, table),
+        picture=lambda agents: effect_chart(
+            effect,
+            table,
+            agents,
+            title=title,
+            subtitle=lines(below),
+            bars=wish.bars,
+            yardsticks=wish.yardsticks,
+            each=each,
+        ),
+        looks=looks_of(table),
+        notes=[
+            *effect.notes(data.scored, paradigm, table),
+            *([] if data.scored.accept_unread else untested_cells(table)),
+        ],
+        readouts=data.readouts.get(paradigm, ()),
+        further=tuple((f"{name} (t-tests against guessing)", part) for name, part in further.items() if len(part)),
+        answers=answers_of(effect, data.scored, paradigm, table),
+        singles=each is not None,
+        effect=effect,
+        trends=tests,
+        between=between,
+        claims=[one.claim for one in found],
+    )
+
+
+def unit_of(effect: Effect) -> str:
+    """The unit of its differences, if margins can be declared in it; empty otherwise."""
+    if effect.sensitivity is not None:
+        return "d′"
+    return {"correct": "points", "rt_ms": "ms"}.get(effect.value, "") if effect.averages is not None else ""
+
+
+def _alike(table: pd.DataFrame) -> list[str]:
+    return [name for name in ("p_alike", "alike") if name in table.columns]
+
+
+def _of_people(effect: Effect, data: Data, paradigm: str, table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The table of an effect with limits within people, and the means of single people."""
+    cells = effect.evidence(data.scored, paradigm).cells[""]
+    names = [*cells.keys.columns]
+    limits = dict(zip(cells.keys.itertuples(index=False, name=None), within_people(cells, len(WHO)), strict=True))
+    ends = [limits.get(key, (math.nan, math.nan)) for key in table[names].itertuples(index=False, name=None)]
+    each = pd.DataFrame(of_each_person(cells), columns=[*names, "person", "mean"])
+    return table.assign(within_low=[low for low, _ in ends], within_high=[high for _, high in ends]), each
+
+
+def shown(effect: Effect, table: pd.DataFrame) -> pd.DataFrame:
+    """The columns of an effect's table that a terminal shows."""
+    further = [one for one in (effect.without, *RATES, *UNREAD_COLUMNS) if one in table.columns]
+    return table[["agent", *effect.by, *_MEANS, *further, *_UNITS]]
 
 
 def looks_of(*tables: pd.DataFrame) -> list[Look]:
@@ -72,17 +201,17 @@ def effect_chart(
     """
     drawn = with_bars(table, bars).astype({"chance": float})
     chart = replace(_chart_of(effect, drawn, bars), yardsticks=yardsticks)
+    drawn = _placed(effect, drawn, chart)
     each = None if each is None else _placed(effect, each, chart).dropna(subset=["_x"])
     heading = title_lines(title, subtitle)
     if not effect.panels:
-        chart, drawn = replace(chart, size=_ONE_PANEL), _placed(effect, drawn, chart)
+        chart = replace(chart, size=_ONE_PANEL)
         layers = chart.layers(agents, drawn, singles=each is not None)
         return plain(layers | {"title": heading}, chart.points(drawn, agents, each=each))
     each = None if each is None else each.assign(_panel=[effect.panel(row) for row in records(each)])
     drawn = drawn.assign(_panel=[effect.panel(row) for row in records(drawn)])
     panels = panel_names(effect, drawn)
     columns = drawn[effect.panels[-1]].nunique() if len(effect.panels) > 1 else min(_IN_A_ROW, len(panels))
-    drawn = _placed(effect, drawn, chart)
     layers = chart.layers(agents, drawn, singles=each is not None)
     return plain(_in_panels(layers, panels, columns) | {"title": heading}, chart.points(drawn, agents, "_panel", each))
 
@@ -125,7 +254,8 @@ def looks_of_conditions(effect: Effect, table: pd.DataFrame) -> list[Look]:
 
 
 def _varied(effect: Effect, table: pd.DataFrame) -> Effect:
-    """An effect with those of its panel columns that have several values; with all where none has."""
+    """An effect with panels only for columns that have several values in a table; with all of its panels
+    where none has."""
     return _only(effect, [name for name in effect.panels if table[name].nunique() > 1] or list(effect.panels))
 
 
@@ -139,7 +269,7 @@ def constant(effect: Effect, table: pd.DataFrame) -> str:
 
 
 def _only(effect: Effect, panels: Sequence[str]) -> Effect:
-    """An effect with some of its panel columns."""
+    """An effect with only some of its panel columns."""
     labels = dict(zip(effect.panels, effect.panel_labels or ("{}",) * len(effect.panels), strict=True))
     return replace(effect, panels=tuple(panels), panel_labels=tuple(labels[name] for name in panels))
 
@@ -158,7 +288,7 @@ def _chart_of(effect: Effect, drawn: pd.DataFrame, bars: Bars) -> CurveChart:
 
 
 def _placed(effect: Effect, table: pd.DataFrame, chart: CurveChart) -> pd.DataFrame:
-    """A table with the places along the horizontal axis."""
+    """A table with places along the horizontal axis, as a column ``_x``."""
     return table.assign(_x=_places(table[effect.x], chart.names))
 
 
@@ -189,7 +319,7 @@ def _places(column: pd.Series, names: Sequence[str]) -> pd.Series:
 def answers_of(
     effect: Effect, scored: Scored, paradigm: str, table: pd.DataFrame, *, conditions: bool = False
 ) -> AnswersOf:
-    """From a point of the figure of an effect to its answers.
+    """A function from a point of the figure of an effect to the answers behind it.
 
     Parameters
     ----------
@@ -278,137 +408,3 @@ def caption(effect: Effect, table: pd.DataFrame, bars: Bars = "interval", *, con
 def _proportion(effect: Effect) -> bool:
     """Return whether its vertical axis is that of proportions, the same in all figures."""
     return effect.measure in ("correct", "trials", "trials with the whole list")
-
-
-_COLUMNS = ("mean", "sem", "low", "high", "chance", "unit", "n_units", "note")
-_TREND = ("contrast", "value", "low", "high", "t", "df", "p", "n_units", "note")
-
-
-@dataclass(frozen=True, kw_only=True)
-class ComputedEffect(Computed):
-    """The numbers of an effect in one paradigm; ``trends`` are its slopes or differences,
-    ``between`` the differences of panels, ``claims`` those of the rows of ``trends``."""
-
-    effect: Effect
-    trends: pd.DataFrame
-    between: pd.DataFrame
-    claims: Sequence[Claim]
-
-
-def effect_figure(effect: Effect) -> FigureDeclaration:
-    """The figure of an effect."""
-    return FigureDeclaration(
-        effect.name,
-        effect.title,
-        partial(compute_effect, effect),
-        effect.missing,
-        effect.lacking,
-        too_few=partial(_nothing_to_draw, effect),
-        line=f"{effect.title} ({', '.join(effect.paradigms)})" if effect.paradigms else effect.title,
-        answers="items",
-        section="effects",
-        expected=effect.paradigms,
-        effects=(effect.name,),
-    )
-
-
-def _nothing_to_draw(effect: Effect, scored: Scored, paradigm: str) -> str:
-    """Return why an effect that is made of several cells has no point in these data, such as K of
-    too few trials; empty where it has."""
-    if effect.averages is not None:
-        return ""
-    table = effect.table(scored, paradigm, human="")
-    if table["mean"].notna().any():
-        return ""
-    reasons = [note for note in dict.fromkeys(table["note"].fillna("")) if note]
-    return f"No figure “{effect.title}”: {'; '.join(reasons[:2]) or 'no cell has a value'}."
-
-
-def compute_effect(effect: Effect, data: Data, wish: Wish, *, panels: bool = False) -> ComputedEffect:
-    """An effect in one paradigm, with slopes and differences; also of ``panels`` from one another.
-
-    Raises
-    ------
-    SpanLabError
-        when no paradigm of the data shows the effect, or several do and none was chosen.
-    """
-    paradigm = chosen(effect.name, effect.missing, data, wish, expected=effect.paradigms)
-    table = with_unread(
-        effect.table(data.scored, paradigm, human=data.human.get(paradigm)), shares=effect.against_chance
-    )
-    each = None
-    if (wish.points or wish.bars == "within") and effect.averages is not None:
-        within, each = _of_people(effect, data, paradigm, table)
-        table = within if wish.bars == "within" else table
-    title, below = f"{data.titles[paradigm]}: {effect.title}", caption(effect, table, wish.bars)
-    each = each if wish.points and each is not None and len(each) else None
-    below += " Small points and thin lines: single people." if each is not None else ""
-    margin = wish.margins.get(unit_of(effect))
-    found = tested(effect, data.scored, paradigm)
-    tests = table_of(found, effect.panels, margin)
-    between = between_panels(effect, data.scored, paradigm, margin=margin) if panels else tests.iloc[:0]
-    heading = "Slopes and differences (t-tests against guessing)"
-    further = [(heading, tests[["agent", *effect.panels, *_TREND, *_alike(tests)]])] if len(tests) else []
-    if len(between):
-        further.append(
-            (
-                "Differences between panels (t-tests against guessing)",
-                between[["agent", *_TREND, *_alike(between)]],
-            )
-        )
-    return ComputedEffect(
-        title=title,
-        caption=below,
-        table=table,
-        shown=shown(effect, table),
-        picture=lambda agents: effect_chart(
-            effect,
-            table,
-            agents,
-            title=title,
-            subtitle=lines(below),
-            bars=wish.bars,
-            yardsticks=wish.yardsticks,
-            each=each,
-        ),
-        looks=looks_of(table),
-        notes=[
-            *effect.notes(data.scored, paradigm, table),
-            *([] if data.scored.accept_unread else untested_cells(table)),
-        ],
-        readouts=data.readouts.get(paradigm, ()),
-        further=tuple(further),
-        answers=answers_of(effect, data.scored, paradigm, table),
-        singles=each is not None,
-        effect=effect,
-        trends=tests,
-        between=between,
-        claims=[one.claim for one in found],
-    )
-
-
-def unit_of(effect: Effect) -> str:
-    """The unit of its differences, if margins can be declared in it; empty otherwise."""
-    if effect.sensitivity is not None:
-        return "d′"
-    return {"correct": "points", "rt_ms": "ms"}.get(effect.value, "") if effect.averages is not None else ""
-
-
-def _alike(table: pd.DataFrame) -> list[str]:
-    return [name for name in ("p_alike", "alike") if name in table.columns]
-
-
-def _of_people(effect: Effect, data: Data, paradigm: str, table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The table of an effect with limits within people, and the means of single people."""
-    cells = effect.evidence(data.scored, paradigm).cells[""]
-    names = [*cells.keys.columns]
-    limits = dict(zip(cells.keys.itertuples(index=False, name=None), within_people(cells, len(WHO)), strict=True))
-    ends = [limits.get(key, (math.nan, math.nan)) for key in table[names].itertuples(index=False, name=None)]
-    each = pd.DataFrame(of_each_person(cells), columns=[*names, "person", "mean"])
-    return table.assign(within_low=[low for low, _ in ends], within_high=[high for _, high in ends]), each
-
-
-def shown(effect: Effect, table: pd.DataFrame) -> pd.DataFrame:
-    """The columns of an effect's table that a terminal shows."""
-    further = [one for one in (effect.without, *RATES, *UNREAD_COLUMNS) if one in table.columns]
-    return table[["agent", *effect.by, *_COLUMNS[:-3], *further, *_COLUMNS[-3:]]]
