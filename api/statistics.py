@@ -79,7 +79,7 @@ def stats(
     ] = (),
     measure: Annotated[
         Literal["accuracy", "d'", "Cowan's K", "Pashler's K", "median rt", "mean rt", "log rt"],
-        typer.Option("--measure", help="what is analysed in a factorial design"),
+        typer.Option("--measure", help="what is analysed, over people, in a factorial design"),
     ] = "accuracy",
     paradigm: Annotated[
         Words,
@@ -158,9 +158,10 @@ def stats(
     if scored.notes:
         found.lines += ["All paradigms together", *(f"  {note}" for note in scored.notes), ""]
     conditions, groups = words(by), words(between)
-    if groups or len(conditions) > 1:
-        if comparisons:
-            raise SpanLabError("names comparisons of the mixed model of one condition", option="planned")
+    if groups or len(conditions) > 1 or measure != "accuracy":
+        for option, given in (("planned", comparisons), ("margin", margins), ("r", r)):
+            if given:
+                raise SpanLabError("is for the model of right answers by one condition", option=option)
         designs = {
             name: factorial(scored.parts[name], conditions, groups, measure) for name in words(paradigm) or there
         }

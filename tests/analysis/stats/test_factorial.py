@@ -153,5 +153,7 @@ def test_the_command_takes_several_conditions_and_groups(run: Run, tmp_path: Pat
     assert "has no column 'manny'; did you mean 'many'" in complaint(
         *run("stats", "t.csv", "--by", "manny", "--by", "cue")
     )
+    assert "t: analysis of variance of log rt" in run("stats", "t.csv", "--by", "many", "--measure", "log rt")[1]
+    assert "--margin is for" in complaint(*run("stats", "t.csv", "--between", "group", "--margin", "5points"))
     four = [part for name in ("many", "cue", "group", "correct") for part in ("--by", name)]
     assert "one to 3 factors" in complaint(*run("stats", "t.csv", *four))
