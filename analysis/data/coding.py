@@ -233,11 +233,10 @@ def varied(items: pd.DataFrame, stand_ins: Mapping[str, str]) -> list[str]:
         for one in sorted(set(items.columns) - set(several))
         if one.startswith("record_") and 1 < decoded(items[one]).nunique() <= _MOST_RECORDED
     ]
-    kept: list[str] = []
+    kept, truth = list[str](), [name for name in ("correct_answer",) if name in items.columns]
     for name in several:
-        if not any(
-            alike(items, name, other) for other in [*kept, *(["correct_answer"] if name not in factors else [])]
-        ):
+        others = kept if name in factors else [*kept, *truth]
+        if not any(alike(items, name, other) for other in others):
             kept.append(name)
     return sorted(kept, key=lambda name: (name not in factors, not is_numeric(items[name])))
 
