@@ -116,13 +116,16 @@ class Visit:
         return finished_on_record(self.folder)
 
 
-def check_request(study: Study, data: Path, request: VisitRequest, language: str = "en") -> dict[str, str]:
+def check_request(
+    study: Study, data: Path, request: VisitRequest, language: str = "en", places: bool = True
+) -> dict[str, str]:
     """The problems that prevent a session from beginning, for each typed value: ``participant``,
     ``session``, ``number``, ``language``, ``existing``, and names of fields.
 
     Parameters
     ----------
     language : of who reads it: of the dialog; English at the terminal
+    places : whether a place is among what is checked; who begins learns that when it is taken
     """
 
     def say(key: str, **values: object) -> str:
@@ -139,7 +142,7 @@ def check_request(study: Study, data: Path, request: VisitRequest, language: str
             if person
             else None
         )
-        if trouble is None:
+        if trouble is None and places:
             trouble = _no_place(study, data, person, request.kind, language)
         if trouble:
             wrong["participant"] = trouble
@@ -323,8 +326,10 @@ def sit_down(study: Study, data: Path, request: VisitRequest, now: Callable[[], 
     SpanLabError
         when something that was typed does not fit (all of it in one message), or the folder cannot
         be written.
+    StudyFullError
+        when there is no place, maybe since a moment.
     """
-    _check(study, data, request)
+    _check(study, data, request, places=False)
     folder = data / study.name
     make_folder(folder, remedy="choose another folder with --data", mode=0o777 if study.shared else 0o700)
     person = register(
@@ -354,8 +359,8 @@ def sit_down(study: Study, data: Path, request: VisitRequest, now: Callable[[], 
     return visit, False
 
 
-def _check(study: Study, data: Path, request: VisitRequest) -> None:
-    wrong = check_request(study, data, request)
+def _check(study: Study, data: Path, request: VisitRequest, places: bool = True) -> None:
+    wrong = check_request(study, data, request, places=places)
     if wrong:
         raise SpanLabError("\n".join(f"{name}: {why}" for name, why in wrong.items()))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,9 +51,6 @@ IDENTIFIERS = ("participant", "PROLIFIC_PID")
 TICKET = "ticket"
 #: why a place has become free of whose trials too many were replaced
 _REPLACED = "too many trials were replaced"
-#: of sessions that begin at the same time one comes after the other, so that no two take the same
-#: seed
-_BEGINNING = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,9 +295,7 @@ class StudyOffer:
                 if self._asks_first and find(folder, participant) is None:
                     agent = host.seat(self.looks, request.language or self.language)
                     decided = self._decided(agent, request.language or self.language)
-            with _BEGINNING:
-                self._check_place(participant)
-                visit = sit_down(self.study, self.data, request)[0]
+            visit = sit_down(self.study, self.data, request)[0]
         except StudyFullError:
             host.turned_away()
             return self._full(request.language or self.language, participant, host.link)

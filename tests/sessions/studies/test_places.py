@@ -20,6 +20,7 @@ from study_files import AtTheDoor, AwayError, Guest, study_in, take
 
 from spanlab.core.atomic_files import only_writer
 from spanlab.core.locale import sentence
+from spanlab.extensions.browser.visits import offers
 from spanlab.extensions.browser.visits.offers import End, StudyOffer
 from spanlab.sessions.studies import participants
 from spanlab.sessions.studies.monitoring import Monitor
@@ -230,6 +231,21 @@ def test_times_that_cannot_be_true_may_end_with_another_code(tmp_path: Path, com
     assert offer._over(visit.folder, "p01", {}).code == wanted  # type: ignore[union-attr]
     notes = [session.note for session in Monitor(study, data).look(time.time())]
     assert any("not ended as completed" in note for note in notes) == (completion == "only_if_plausible")
+
+
+def test_who_loses_the_last_place_while_beginning_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To somebody whom another process of the server lets in."""
+    study, data = study_in(tmp_path, STUDY + "people: 1\n"), tmp_path / "data"
+
+    def beaten(study: Study, data: Path, request: VisitRequest) -> Any:
+        participants.register(data / study.name, "other", "person", assign=assigner(study, data))
+        return sit_down(study, data, request)
+
+    monkeypatch.setattr(offers, "sit_down", beaten)
+    thanked = come(study, data, "late", Guest())
+    assert thanked is not None
+    assert thanked.title == sentence("online.no_place_title", "en")
+    assert [one.name for one in people(data / study.name)] == ["other"]
 
 
 REGISTERS = """
