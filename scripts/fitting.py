@@ -5,7 +5,7 @@ python scripts/fitting.py measure -o runs/fitting            all kinds of answer
 python scripts/fitting.py measure report -o runs/fitting     those of one kind
 python scripts/fitting.py intervals report -o runs/fitting   simulates answerers of a kind and fits only the model that they come from
 python scripts/fitting.py write -o runs/fitting              rewrites the tables of scripts/fidelity/recovery.md
-python scripts/fitting.py networks -o runs/fitting           prints the fits of network:limited, without recovery
+python scripts/fitting.py networks -o runs/fitting           prints the fits of a network with noise, without recovery
 """  # noqa: E501
 
 from __future__ import annotations
@@ -54,8 +54,9 @@ GROUPS: dict[str, tuple[Kind, int, tuple[str, ...]]] = {
     "order": ("order", 2, ("simple", "primacy", "m3")),
     "updating": ("updating", 2, ("m3",)),
 }
-#: Paradigms that network:limited takes, and the models that are fitted to its answers.
-NETWORKS = {"cd": ("slots", "resource", "sdt-shared", "threshold"), "vsr": ("simple", "primacy", "m3")}
+#: A network with noise in its memory, and the models that are fitted to its answers in a paradigm.
+NOISY = "network:laptop@40%"
+NETWORKS = {"vsr": ("simple", "primacy", "m3")}
 BEGIN, END = "<!-- measured by scripts/fitting.py -->\n", "<!-- end of what scripts/fitting.py measured -->\n"
 
 
@@ -216,11 +217,11 @@ def write(folder: Path) -> None:
 
 
 def networks(folder: Path) -> None:
-    """Print what models say of the network with a limited memory; its sessions are kept."""
+    """Print what models say of a network with noise in its memory; its sessions are kept."""
     for paradigm, names in NETWORKS.items():
         data = folder / paradigm
         if not data.exists():
-            spanlab.replay(paradigm, agent="network:limited", trials=600, seed=11, data=data)
+            spanlab.replay(paradigm, agent=NOISY, trials=600, seed=11, data=data)
         (network,), _ = answerers(load([data]))
         fits = fit_all([model for name in names for model in models_named(name, network.trials.kind)], network, seed=1)
         print(f"{paradigm}: {len(network.trials)} answers")
@@ -233,7 +234,7 @@ def networks(folder: Path) -> None:
                 f"  {one.fit.model.name}: {', '.join(values)}; log likelihood {one.fit.log_likelihood:.1f}, held out"
                 f" {np.nansum(one.held):.1f}"
             )
-        print("  " + "\n  ".join(predicts([fits], "network:limited")), flush=True)
+        print("  " + "\n  ".join(predicts([fits], NOISY)), flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

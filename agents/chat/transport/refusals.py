@@ -183,8 +183,7 @@ def explain_status(
             " instructions_as to user where it takes no system message)",
             status=status,
         )
-    unknown = status == 400 and "invalid model name" in quoted.lower()  # litellm's proxy
-    if status == 404 or unknown:
+    if status == 404 or (status == 400 and "invalid model name" in quoted.lower()):  # the latter: litellm's proxy
         if code == "model_not_found" or "model" in quoted.lower():
             return EndpointError(
                 f"{where} knows no model '{model}'{quotation}; check the name after 'chat:'", status=status
