@@ -89,7 +89,7 @@ def test_a_program_asks_of_a_person_what_the_command_asks(
     typed = info_of(tmp_path / printed.splitlines()[-1])
     assert info_of(result.folder) == typed
     assert typed["triggers"] == {"port": "dry", "codes": {"phases": {"probe": 20}}}
-    assert [one[:3] for one in seated] == [(None, typed["seed"], 1.0)] * 2
+    assert [one[:2] for one in seated] == [(None, typed["seed"])] * 2
 
 
 @pytest.fixture
