@@ -167,12 +167,13 @@ def factorial(scored: Scored, within: Sequence[str], between: Sequence[str], mea
     many = len(wide.index.get_level_values("participant").unique())
     groups = {plain_name(one): whole.index.get_level_values(one).to_numpy(int) for one in between}
     sizes = {plain_name(one): len(every) for one, (_, every) in levels.items()}
-    group = _numbered([*groups.values()], len(whole))
     full = math.prod(sizes[plain_name(one)] for one in within)
-    there = len(np.unique(group)) == math.prod(sizes[one] for one in groups)
-    enough = there and len(whole) > int(group.max(initial=0)) + 2
-    if whole.shape[1] < full or len(whole) < 3 or not enough:
-        raise SpanLabError(f"{name}: too few people have answers in every condition of {', '.join(columns)}")
+    few = SpanLabError(f"{name}: too few people have answers in every condition of {', '.join(columns)}")
+    if whole.shape[1] < full or len(whole) < 3:
+        raise few
+    group = _numbered([*groups.values()], len(whole))
+    if len(np.unique(group)) < math.prod(sizes[one] for one in groups) or len(whole) < int(group.max()) + 3:
+        raise few
     values = whole.to_numpy(float)
     said = {plain_name(one): [str(level) for level in every] for one, (_, every) in levels.items()}
     found = Factorial(
@@ -284,7 +285,7 @@ def _of_people(values: np.ndarray, group: np.ndarray, weights: np.ndarray) -> di
     own = weights.reshape(len(many), -1)
     means = np.array([values[group == one].mean(axis=0) for one in range(len(many))])
     away, free = values - means[group], len(values) - len(many)
-    variance = float(((away @ own.T) ** 2).sum(axis=0) @ (1 / many)) / free
+    variance = _beyond_rounding(float(((away @ own.T) ** 2).sum(axis=0) @ (1 / many)) / free, values)
     d_z = _d_z(values @ own[0]) if np.allclose(own, own[0]) else math.nan
     return _tested(float((means * own).sum()), math.sqrt(variance), free) | {"d_z": d_z}
 
@@ -292,13 +293,13 @@ def _of_people(values: np.ndarray, group: np.ndarray, weights: np.ndarray) -> di
 def _d_z(each: np.ndarray) -> float:
     """The mean of people's own differences over their standard deviation."""
     spread = float(each.std(ddof=1))
-    return float(each.mean()) / spread if spread > 0 else math.nan
+    return float(each.mean()) / spread if spread > 1e-12 * abs(float(each.mean())) else math.nan
 
 
 def _tested(estimate: float, se: float, df: float) -> dict[str, float]:
     from scipy.special import stdtr, stdtrit
 
-    reach = float(stdtrit(df, (1 + LEVEL) / 2)) * se
+    reach = float(stdtrit(df, (1 + LEVEL) / 2)) * se if se > 0 else math.nan
     t = estimate / se if se > 0 else math.nan
     ends = {"low": estimate - reach, "high": estimate + reach}
     return {"estimate": estimate, "se": se, "df": df, **ends, "t": t, "p": 2 * float(stdtr(df, -abs(t)))}
@@ -362,17 +363,20 @@ def anova(cells: np.ndarray, within: Mapping[str, int], between: Mapping[str, np
         weights = inverse @ design.T @ values
         residual = values - design @ weights
         error = residual.T @ residual
-        errors += float(np.trace(error))
-        steps = values.shape[1]
-        epsilon = float(np.trace(error) ** 2 / (steps * np.sum(error * error))) if steps > 1 else np.nan
+        steps, spread = values.shape[1], _beyond_rounding(float(np.trace(error)), cells)
+        errors += spread
+        epsilon = float(spread**2 / (steps * np.sum(error * error))) if steps > 1 and spread else np.nan
         for outside in _subsets([*between]):
             if not inside and not outside:
                 continue
             place = columns[outside]
             part = weights[place]
-            effect = float(np.trace(part.T @ np.linalg.inv(inverse[np.ix_(place, place)]) @ part))
+            squares = float(np.trace(part.T @ np.linalg.inv(inverse[np.ix_(place, place)]) @ part))
+            effect = _beyond_rounding(squares, cells)
             df, df_error = steps * len(place), steps * free
-            f = (effect / df) / (np.trace(error) / df_error)
+            f = np.inf if effect else np.nan  # where nobody differs from others
+            if spread:
+                f = (effect / df) / (spread / df_error)
             corrected = stats.f.sf(f, df * epsilon, df_error * epsilon)
             d_z = abs(_d_z(values[:, 0])) if steps == 1 and not outside else np.nan
             name = ":".join((*outside, *inside))
@@ -380,6 +384,11 @@ def anova(cells: np.ndarray, within: Mapping[str, int], between: Mapping[str, np
     table = pd.DataFrame(rows, columns=[*COLUMNS])
     table["ges"] /= table["ges"] + errors
     return table
+
+
+def _beyond_rounding(square: float, cells: np.ndarray) -> float:
+    """A sum of squares, or 0 where it is what rounding leaves of values that do not differ."""
+    return square if square > cells.size * (1e-12 * float(np.abs(cells).max())) ** 2 else 0.0
 
 
 def _subsets(names: Sequence[str]) -> list[tuple[str, ...]]:

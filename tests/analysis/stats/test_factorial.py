@@ -155,5 +155,9 @@ def test_the_command_takes_several_conditions_and_groups(run: Run, tmp_path: Pat
     )
     assert "t: analysis of variance of log rt" in run("stats", "t.csv", "--by", "many", "--measure", "log rt")[1]
     assert "--margin is for" in complaint(*run("stats", "t.csv", "--between", "group", "--margin", "5points"))
+    people(0.25).assign(rt_ms=-1.0).to_csv(tmp_path / "e.csv", index=False)
+    assert "too few people" in complaint(*run("stats", "e.csv", "--between", "group", "--measure", "mean rt"))
+    people(0.0).assign(correct=1).to_csv(tmp_path / "e.csv", index=False)
+    assert run("stats", "e.csv", "--by", "many", "--by", "cue")[2].count("\n") <= 1, "nothing of division by 0"
     four = [part for name in ("many", "cue", "group", "correct") for part in ("--by", name)]
     assert "one to 3 factors" in complaint(*run("stats", "t.csv", *four))
