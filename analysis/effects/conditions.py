@@ -187,6 +187,8 @@ def effect_of_file(part: Scored, paradigm: str, name: str) -> Effect:
         raise SpanLabError(f"no effect {name}: these data of {paradigm} have no {plain_name(lost[0])}")
     compared = _Compared(declared, levels, called if at_once else "")
     rows = compared(part)
+    if not len(rows.items):
+        raise SpanLabError(f"no effect {name}: these data of {paradigm} have no answers at {listed([*levels])}")
     columns = (declared.along or declared.of, "") if at_once else (declared.of, declared.along)
     signal = ""
     if at_once:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -71,7 +72,10 @@ def unnamed(data: Data, paradigm: str, effects: Sequence[Effect]) -> list[Wish]:
     part = data.scored.parts[paradigm]
     timed = len(timed_questions(part)) > 0
     own = [name for name, one in part.of_file.effects.items() if timed or not one.value.startswith("rt_")]
-    shown = [*effects, *(effect_of_file(part, paradigm, name) for name in own)]
+    shown = [*effects]
+    for name in own:
+        with suppress(SpanLabError):  # of which the data have nothing: the page says so in its place
+            shown.append(effect_of_file(part, paradigm, name))
     return [
         *(Wish((paradigm,), value=name) for name in own),
         *(

@@ -18,6 +18,7 @@ from paradigm_texts import PROBE, load, text
 from PIL import Image
 from session_tools import Saying, take
 
+from spanlab import replay
 from spanlab.agents.base import Response
 from spanlab.agents.registry import make_agent
 from spanlab.analysis.data.coding import Declared, decoded, varied
@@ -460,6 +461,14 @@ def test_effects_of_the_library_are_found_in_twelve_people(
 def test_effects_of_what_there_is_not_are_refused(line: str, says: str, tmp_path: Path) -> None:
     with pytest.raises(ParadigmError, match=says):
         of_text(tmp_path, f"{SWITCHING}effects: {{cost: {line}}}\n")
+
+
+def test_a_page_of_few_trials_says_which_effects_it_cannot_have(tmp_path: Path) -> None:
+    """Three trials of AX-CPT are AX, so that nothing of AY and BY is there to compare."""
+    levels = {"trial_type": "AX", "delay_ms": 1000}
+    taken = replay("axcpt", "ideal", trials=3, levels=levels, data=tmp_path, say=lambda _: None)
+    page = compare([taken.folder], tmp_path / "report", Options())
+    assert "no effect ay_errors: these data of axcpt have no answers at" in page.read_text(encoding="utf-8")
 
 
 def test_levels_drawn_at_random_and_inherited_effects_are_looked_at(tmp_path: Path) -> None:
