@@ -335,9 +335,12 @@ def measured(group: Group, limit: Limit, measure: Callable[[pd.DataFrame], float
     networks = [part for _, part in own.groupby("network")]
     if len(networks) > 1:
         return spread([measure(part) for part in networks])
-    (items,), random = networks, np.random.RandomState(1)
-    rows = list(items.groupby("unit_trial").indices.values())
-    drawn = []
+    return over_trials(networks[0], measure)
+
+
+def over_trials(items: pd.DataFrame, measure: Callable[[pd.DataFrame], float]) -> tuple[float, float, float]:
+    """A measure of the answers of one network, with a 95% interval over 200 samples of its trials."""
+    random, rows, drawn = np.random.RandomState(1), list(items.groupby("unit_trial").indices.values()), []
     for _ in range(200):
         sample = random.randint(0, len(rows), len(rows))
         drawn.append(measure(items.iloc[np.concatenate([rows[number] for number in sample])]))
@@ -644,13 +647,19 @@ def positions(name: str, folder: Path, networks: Path | None) -> None:
             rows.append(
                 (who.removeprefix("network:"), f"{length}", *cells, *[""] * (max(lengths) - len(cells)), spread_)
             )
+    named = loaded.scored.items[["agent", "unit_trial"]].assign(
+        level_list_length=loaded.scored.items["list_length"],
+        level_serial_position=loaded.scored.items["serial_position"],
+        correct=loaded.scored.items["correct"].astype(float),
+    )
+    shapes = {agent: over_trials(own, lambda part: shape("vsr", part)) for agent, own in named.groupby("agent")}
     parts = [
         "## Serial positions",
         "Share of items that is right at each position of the list, on 1,000 new trials of each length (other seeds:"
         " 250; corrected generator); the last column is half of a 95% interval over trials, on average. All lengths"
         " that there are; people took lists of three to six.",
         table_of(("", "list length", *(f"{one}" for one in range(1, max(lengths) + 1)), "±"), rows),
-        *over_seeds(table, loaded.scored.items, lengths, len(others) + 1),
+        *over_seeds(table, named, lengths, len(others) + 1),
         "Distance from people, as the paper defines it: A compares slopes over serial positions, of the list up to"
         " the position with the lowest accuracy (primacy) and from there on (recency), and B mean accuracies; 0 is"
         " as people are. In brackets: 95% intervals over trials.",
@@ -661,6 +670,10 @@ def positions(name: str, folder: Path, networks: Path | None) -> None:
                 for row in scores(loaded.scored, human=loaded.human).to_dict("records")
             ],
         ),
+        "Shape: the rank correlation with people's positions, within each length that people took, as a mean over these"
+        " lengths. "
+        + "; ".join(f"{agent.removeprefix('network:')} {with_interval(one, 2)}" for agent, one in shapes.items())
+        + ".",
     ]
     card = CHECKPOINTS / f"{name}.md"
     text = _POSITIONS.sub("", card.read_text(encoding="utf-8"))
@@ -680,14 +693,9 @@ def over_seeds(table: pd.DataFrame, items: pd.DataFrame, lengths: Sequence[int],
         found = [spread(means.tolist()) for _, means in at.iterrows()]
         cells = [f"{mean:.3f} ± {mean - low:.2f}" for mean, low, _ in found]
         rows.append((f"{length}", *cells, *[""] * (max(lengths) - len(cells))))
-    named = items.assign(
-        level_list_length=items["list_length"],
-        level_serial_position=items["serial_position"],
-        correct=items["correct"].astype(float),
-    )
     ends = []
     for length in [one for one in lengths if one >= 4]:
-        of_length = named[named["list_length"] == length]
+        of_length = items[items["level_list_length"] == length]
         by_network = [part for _, part in of_length.groupby("agent")]
         gains = (with_interval(spread([end(which)(part) for part in by_network])) for which in (0, -1))
         ends.append((f"{length}", *gains))
