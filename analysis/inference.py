@@ -69,7 +69,7 @@ RULES: Mapping[str, Rule] = {
         "above guessing",
     ),
     "mean": Rule(
-        "value of a condition that is no share, such as a time, d′ or K",
+        "value of a condition that is not a share, such as a time, d′ or K",
         "mean over units of their own values",
         "Student's; of K where most is held as of shares; of d′ over trials normal",
         "none",

@@ -177,7 +177,7 @@ class FigureOptions(Reading, total=False):
     yardsticks: Annotated[
         bool,
         typer.Option(
-            "--yardsticks", help="also show the oracle without errors and guessing, as well as people and models"
+            "--yardsticks", help="also show guessing, and the oracle without errors, beside people and models"
         ),
     ]
     width: Annotated[

@@ -40,7 +40,7 @@ def catalogue(
         Words,
         typer.Option(
             "--about",
-            help="only those of this family, domain, function or characteristic; repeated, those that are about all",
+            help="only those of this family, domain, function or characteristic; may be repeated, to match all",
             metavar="NAME",
             show_default=False,
         ),

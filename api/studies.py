@@ -150,7 +150,9 @@ def _take(battery: Battery, study: Study, data: Path, request: VisitRequest) -> 
     try:
         battery.run()
     except NoConsentError as error:
-        raise SpanLabError(f"{error}\nTo ask again: the same command; nothing that says who it was is kept") from None
+        raise SpanLabError(
+            f"{error}\nTo ask again, run the same command; nothing that identifies the participant is kept"
+        ) from None
     except QuizLeftError as error:
         print(f"spanlab: {error}", file=sys.stderr)
     except (KeyboardInterrupt, SpanLabError) as error:

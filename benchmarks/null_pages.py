@@ -181,7 +181,7 @@ def told(claim: Claim) -> bool:
 
 def null_pages(pages: int) -> Iterator[str]:
     """How many pages have a false claim, of each kind and of any."""
-    yield "| who | paradigms | above guessing | from people | effects | any | claims that are false if told |"
+    yield "| who | paradigms | above guessing | from people | effects | any | claims that would be false |"
     yield "| --- " * 7 + "|"
     every = frozenset(KINDS)
     worlds = {

@@ -97,7 +97,7 @@ class ChatAgent(ConcurrentAgent):
         if hook is not None and not hook.local and self.protocol.likelihoods in ("prompt", "echo"):
             raise SpanLabError(
                 f"likelihoods={self.protocol.likelihoods} is for servers and models in this program, and {hook.name}"
-                " is none: set likelihoods to top, or to none"
+                " is neither: set likelihoods to top, or to none"
             )
         if hook is not None and hook.local and self.protocol.constrained == "json":
             raise SpanLabError("a model in this program cannot be held to a schema of answers: set constrained to none")
@@ -319,8 +319,7 @@ class ChatAgent(ConcurrentAgent):
             )
         if has_anything_between(self.protocol):
             raise SpanLabError(
-                "notepad, retention_load and interference are not part of what somebody else has answered: leave"
-                " them out"
+                "notepad, retention_load and interference were no part of the session that is scored: leave them out"
             )
         conversation = Conversation(context, self.protocol, self.model, uuid.uuid4().hex, before)
         scoring = (

@@ -137,7 +137,7 @@ class Scorer:
                     f"the server does not say how probable the first token of a reply is: {_NOTHING_TOLD}"
                 )
         elif not isinstance(reply, ScoredReply) or reply.echoed is None:
-            raise SpanLabError(f"the server does not say how probable what it was sent is: {_NOTHING_TOLD}")
+            raise SpanLabError(f"the server does not give the probability of what it was sent: {_NOTHING_TOLD}")
 
     def read(self, kind: ResponseKind, replies: Sequence[Reply]) -> Likelihoods | None:
         """Read what came back.
@@ -167,9 +167,8 @@ class Scorer:
         usual = next((tail for tail in tails if tail is not None), None)
         if usual is None:
             raise SpanLabError(
-                "what the server repeats of an answer is not that answer with something that ends it: its chat template"
-                " leaves the end out, so that 1 cannot be told from 10; set likelihoods to top, or score a model in"
-                " this program (chat:hf/PATH)"
+                "the server repeats an answer without anything that ends it: its chat template leaves the end out, so 1"
+                " cannot be told from 10; set likelihoods to top, or score a model in this program (chat:hf/PATH)"
             )
         return Likelihoods(
             {

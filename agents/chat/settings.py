@@ -302,8 +302,7 @@ class ChatSettings(BaseModel):
         ge=0,
         le=200_000,
         description=(
-            "length of a text of no use for the task, in tokens (about), between the list and the first question of a"
-            " trial"
+            "length (in tokens, about) of an irrelevant text between the list and the first question of a trial"
         ),
     )
     interference: int = Field(

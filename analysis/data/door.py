@@ -135,7 +135,7 @@ class _Reading:
         )
         self.delimiter = str(raw.attrs.get("delimiter", ""))
         if raw.attrs.get("encoding") == WINDOWS:
-            self.said.append(f"{self.file.name} is no UTF-8: it is read as text of Windows (1252).")
+            self.said.append(f"{self.file.name} is not UTF-8: it is read as Windows-1252.")
         recipe.asked([*raw.columns], self.file)
         raw = self._without_missing(raw)
         if recipe.keep:

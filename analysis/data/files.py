@@ -77,7 +77,7 @@ def read_columns(
         return _text(file, encoding, names, skip, pick)
     except UnicodeError:
         raise SpanLabError(
-            f"{file} cannot be read as a table: it is no text in UTF-8 or Windows-1252. Save it again as 'CSV UTF-8',"
+            f"{file} cannot be read as a table: it is not text in UTF-8 or Windows-1252. Save it again as 'CSV UTF-8',"
             " or as a workbook (.xlsx)"
         ) from None
     except FileNotFoundError:

@@ -330,7 +330,7 @@ def question_of(
     words_of = [] if truth is None else sorted({str(one) for one in truth.dropna().unique()})
     if truth is None or len(words_of) != 2 or not all(isinstance(one, str) for one in truth.dropna().unique()):
         raise SpanLabError(
-            f"no {what} of d_prime: d′ is of questions that one of two words answers, and {paradigm} has"
+            f"no {what} of d_prime: d′ is for questions answered with one of two words, and {paradigm} has"
             f" {plural(len(words_of), 'answer')}"
         )
     words = signal_of(words_of) if not signal else (signal, next(one for one in words_of if one != signal))

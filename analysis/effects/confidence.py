@@ -33,7 +33,7 @@ _MEASURED = ("auc", "d_a", "slope", "type2_auc")
 ROC_COLUMNS = {
     "n_signals": "rated answers to questions whose right answer was the first word",
     "n_others": "rated answers to all other questions",
-    "n_missing": "questions without an answer or without a rating, which are in nothing here",
+    "n_missing": "questions without an answer or without a rating, which are left out of all this",
     **{
         f"{name}{end}": f"{meaning}{', its 95% interval' if end else ''}"
         for name, meaning in (
@@ -122,7 +122,7 @@ def rated_questions(scored: Scored, paradigm: str) -> Rated:
         words, sensitivity = question_of(part.items, (), paradigm, "curve")
     except SpanLabError:
         raise SpanLabError(
-            f"{paradigm} has ratings of confidence, but no questions that one of two words answers"
+            f"{paradigm} has ratings of confidence, but no questions answered with one of two words"
         ) from None
     items = in_steps(part.items)
     signal = (decoded(items["correct_answer"]) == words[0]).to_numpy(bool)

@@ -54,7 +54,7 @@ COLUMNS = {
     "hedges_g": "Hedges' g: the difference in pooled standard deviations, without its bias in small samples",
     "g_low": "lower end of its 95% interval",
     "g_high": "upper end of its 95% interval",
-    "note": "what must be known of it",
+    "note": "what the reader must know about it",
 }
 #: How groups are compared, for captions and a Methods section.
 GROUP_METHOD = (

@@ -395,8 +395,8 @@ _OURS = (
         measure="answered, for each item at that distance",
         human=False,
         method=(
-            "How often an item was answered that belongs so many positions earlier or later, divided by the number of"
-            " such items in the list. Only where every position has an answer of its own and answers name items."
+            "How often an item from this many positions earlier or later was answered, divided by the number of such"
+            " items in the list. Only where every position has an answer of its own and answers name items."
         ),
     ),
     Effect(
@@ -466,8 +466,8 @@ _OURS = (
         measure="taken, where possible",
         human=False,
         method=(
-            "How often the next recalled item was so many positions later (or earlier) in the list, in each list among"
-            " the cases in which it could still be, of people and chat models. Dotted: the same answers with the"
+            "How often the next recalled item came from this many positions later (or earlier) in the list, among the"
+            " cases in which it could, of people and chat models. Dotted: the same answers with the"
             " recalled positions shuffled among themselves, which keeps all spatial distances."
         ),
     ),

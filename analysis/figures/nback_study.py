@@ -181,8 +181,8 @@ def _lures(name: str, title: str, data: Data, wish: Wish) -> Computed:
     if not (table["measure"] == "lure_rate").any():
         raise SpanLabError(f"no figure {name}: no item of these data is recorded as a lure (record lure_lag)")
     explanation = (
-        "Lures do not match the item N back, but the one before or after it. Other items: from the first on that has"
-        " one N back."
+        "Lures do not match the item N back, but the one before or after it. Other items count from the first that"
+        " has an item N back."
     )
     return _over_n(data, title, table, blocks, *_of_answerers(table, blocks), _LURES, explanation, wish.bars, OURS)
 

@@ -222,8 +222,8 @@ def describe_exceptions(blocks: pd.DataFrame, rules: Rules = OURS) -> list[str]:
     notes = []
     if first:
         notes.append(
-            f"{plural(first, 'item')} at the start of blocks, before there was one N back, left out of hits, false"
-            " alarms and d′."
+            f"{plural(first, 'item')} at the start of blocks, with no item N back, left out of hits, false alarms"
+            " and d′."
         )
     if given:
         notes.append(

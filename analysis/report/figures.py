@@ -425,8 +425,8 @@ def _trends(computed: ComputedEffect, table: pd.DataFrame, file: str, *, between
         else f"Slope of a straight line, in {unit} for each step of 1 along {effect.x_title}."
     )
     explanation = (
-        f"{what} Two-tailed t-tests against what guessing gives; p values are not corrected for their number, but for"
-        f" those of the sentence above, among all of the page."
+        f"{what} Two-tailed t-tests against what guessing gives; p values are not corrected for their number; only"
+        " those in the sentence above are, for all claims on the page."
     )
     withheld = int(table["low"].isna().sum())
     if withheld:

@@ -176,9 +176,9 @@ def _guessers(items: pd.DataFrame) -> list[str]:
     if not named:
         return []
     return [
-        f"{_some(named)}: answers that may be guesses, far below everybody else's. Means, intervals and tests that have"
-        " them in do not hold: leave out by a rule that was fixed before (--exclude), or look at medians, and report"
-        " both."
+        f"{_some(named)}: answers that may be guesses, far below everybody else's. Means, intervals and tests that"
+        " include them do not hold: leave them out by a rule that was fixed before (--exclude), or look at medians,"
+        " and report both."
     ]
 
 

@@ -262,8 +262,8 @@ def _on_families(families: Mapping[str, Sequence[float]], planned: Sequence[Comp
         remarks.append(
             Remark(
                 "Intervals and p values in sentences are corrected for all claims of one kind on this page:"
-                f" {listed(several)}; of those that it tells apart, one in twenty is false at most, on average."
-                " Pictures and tables have those of single claims, and tables beside them those of all."
+                f" {listed(several)}; of those that it reports, at most one in twenty is false, on average."
+                " Pictures and tables have those of single claims; tables also have those of all."
             )
         )
     if planned:

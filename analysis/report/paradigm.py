@@ -234,7 +234,7 @@ class NBack:
         empty = int(((self.cells["measure"] == "dprime_pooled") & of_correction).sum())
         if empty:
             whose = f"{plural(empty, 'd′', 'd′ values')} of somebody without any miss, hit or false alarm"
-            text = f"{whose}: how large it is depends on the correction, and its interval is too narrow."
+            text = f"{whose}: the size depends on the correction, and intervals are too narrow."
             notes.append(Remark(text, warning=True))
         return notes
 
@@ -416,7 +416,7 @@ def numbers_of_all(
         if there is None or not any(one.names(claim, one.paradigm) for claim in there.claims):
             who = sorted({claim.agent for claim in there.claims}) if there else list(numbers)
             raise SpanLabError(
-                f"{one.paradigm}/{one.what}/{one.agent} is no comparison of this page, which has {listed(who)}",
+                f"{one.paradigm}/{one.what}/{one.agent} is not a comparison on this page, which has {listed(who)}",
                 option="planned",
             )
     numbers = {name: one.changed(Planned(planned, name).claim) for name, one in numbers.items()}

@@ -74,9 +74,7 @@ def sentence(key: str, language: str, **values: object) -> str:
     """
     texts = sentences(language)
     if key not in texts:
-        raise KeyError(
-            f"no file has the sentence {key}; a package whose entry points have changed is to be installed again"
-        )
+        raise KeyError(f"no file has the sentence {key}; if a package's entry points have changed, install it again")
     return texts[key].format(**values)
 
 

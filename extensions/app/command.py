@@ -70,7 +70,7 @@ def view(
     alone = place.name if (place / "session.json").is_file() else ""
     data = place.resolve().parent if alone else place
     if not data.is_dir():
-        raise SpanLabError(f"{folder} is no folder of sessions")
+        raise SpanLabError(f"{folder} is not a folder of sessions")
     if output is None:
         _open(data, port, language, browser, f"/replies?search={quote(alone)}")
         return Result()

@@ -35,12 +35,12 @@ def archive(
     fields: Annotated[
         Words, typer.Option("--fields", help="what was asked about people and may be shared, such as age")
     ] = (),
-    licence: Annotated[str, typer.Option("--licence", help="under which others may use it, such as CC-BY-4.0")] = "",
+    licence: Annotated[str, typer.Option("--licence", help="licence for others' use, such as CC-BY-4.0")] = "",
 ) -> Result:
     """Put a study into one file: data, study file, paradigms, versions and a codebook.
 
-    Participants get other names, drawn at random, and what was asked about them is left out. With --real-ids all is
-    kept as it is: that is a backup, also of a study that is running.
+    Participants get random names, and what was asked about them is left out. With --real-ids everything is kept as it
+    is: a backup, even of a running study.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def archive(
 
 @public
 def restore(
-    archive: Annotated[PathLike, typer.Argument(help="from spanlab study archive", metavar="FILE.zip")],
+    archive: Annotated[PathLike, typer.Argument(help="a file of spanlab study archive", metavar="FILE.zip")],
     *,
     data: DataOption = "data",
     output: Annotated[
@@ -90,15 +90,14 @@ def restore(
 ) -> Result:
     """Bring the data of a study back from its archive.
 
-    Nothing is lost: where there are data of the study that the archive does not have, or has otherwise, nothing is
-    written.
+    Nothing is lost: if the folder has data of the study that the archive lacks, or that differ, nothing is written.
 
     Examples
     --------
     >>> spanlab.study_restore("my_study.zip")
     Traceback (most recent call last):
     ...
-    spanlab.core.errors.SpanLabError: my_study.zip is no archive of a study: ...
+    spanlab.core.errors.SpanLabError: my_study.zip is not an archive of a study: ...
     """
     opened = Archive(Path(archive))
     name = opened.contents["study"]
@@ -118,8 +117,8 @@ def restore(
             lost = _lost(opened, inside, folder)
             if lost := [*lost, *[PLACES] * any(person not in archived for person in people(folder))]:
                 raise SpanLabError(
-                    f"{folder} has what {archive} has not, or otherwise: {', '.join(lost[:5])}. Nothing was written;"
-                    " give another --data, or move that folder elsewhere"
+                    f"{folder} has data that {archive} lacks, or that differ: {', '.join(lost[:5])}. Nothing was"
+                    " written; give another --data, or move that folder elsewhere"
                 )
             for file in opened.below(inside):
                 if file != PEOPLE:

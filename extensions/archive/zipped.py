@@ -60,10 +60,10 @@ class Archive:
             self._file = zipfile.ZipFile(path)
             infos = self._file.infolist()
         except (OSError, zipfile.BadZipFile) as error:
-            raise SpanLabError(f"{path} is no archive of a study: {error}") from None
+            raise SpanLabError(f"{path} is not an archive of a study: {error}") from None
         self._infos = {info.filename: info for info in infos}
         if len(self._infos) < len(infos) or len(infos) > _MOST_FILES:
-            raise SpanLabError(f"{path} has a file twice, or more than {_MOST_FILES:,}: it is no archive of a study")
+            raise SpanLabError(f"{path} has a file twice, or more than {_MOST_FILES:,}: not an archive of a study")
         for info in infos:
             self._check(info)
         if sum(info.file_size for info in infos) > _MOST_BYTES:
@@ -72,12 +72,12 @@ class Archive:
         self.files: dict[str, list[Any]] = self.contents["files"]
         if self._infos.keys() ^ {*self.files, CONTENTS}:
             other = sorted(self._infos.keys() ^ {*self.files, CONTENTS})[0]
-            raise SpanLabError(f"{path} is damaged: {other} is in the list or in the file, and not in both")
+            raise SpanLabError(f"{path} is damaged: {other} is in the list or in the file, but not in both")
 
     def _check(self, info: zipfile.ZipInfo) -> None:
         name, mode = info.filename, info.external_attr >> 16
         if not _NAME.fullmatch(name) or (stat.S_IFMT(mode) not in (0, stat.S_IFREG)):
-            raise SpanLabError(f"{self.path}: {name!r} is no ordinary file inside the archive, so nothing is unpacked")
+            raise SpanLabError(f"{self.path}: {name!r} is not an ordinary file in the archive: nothing is unpacked")
         if info.file_size > max(_ALWAYS, _MOST_GROWTH * info.compress_size):
             raise SpanLabError(f"{self.path}: {name} would grow to {info.file_size:,} bytes, so nothing is unpacked")
 
@@ -89,7 +89,7 @@ class Archive:
         listed = as_object(contents.get("files"))
         entries = all(isinstance(one, list) and [*map(type, one)] == [int, str] for one in listed.values())
         if contents.get("format") != FORMAT or not isinstance(contents.get("study"), str) or not entries:
-            raise SpanLabError(f"{self.path} is no archive of a study that this version of spanlab can read")
+            raise SpanLabError(f"{self.path} is not an archive of a study that this version of spanlab can read")
         return contents
 
     def _bytes(self, name: str) -> bytes:

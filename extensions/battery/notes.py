@@ -25,7 +25,7 @@ def note(
         PathLike,
         typer.Argument(help="folder of a session, or of a session of a study; it may be running", metavar="FOLDER"),
     ],
-    text: Annotated[str, typer.Argument(help="what there is to note; none shows what was noted", metavar="TEXT")] = "",
+    text: Annotated[str, typer.Argument(help="the note; without one, earlier notes are shown", metavar="TEXT")] = "",
 ) -> Result:
     """Note something about a session while it runs or afterwards, with the time and the trial that
     is under way.

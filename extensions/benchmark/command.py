@@ -336,5 +336,5 @@ def _verify(targets: list[str], suite: Any, people: Path | None) -> Result:
     card, data = read_card(Path(targets[0])), targets[1]
     problems = problems_of(card, suite, data, people)
     if problems:
-        return Result(wrong=[f"{targets[0]} is not what {data} says:", *(f"  {problem}" for problem in problems)])
-    return Result([f"{targets[0]} is what {data} says: every number was computed again"])
+        return Result(wrong=[f"{targets[0]} does not agree with {data}:", *(f"  {problem}" for problem in problems)])
+    return Result([f"{targets[0]} agrees with {data}: every number was computed again"])

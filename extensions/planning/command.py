@@ -472,7 +472,7 @@ def _assumed(
     )
     if change is None:
         sentences.append(
-            f"The difference is the one that was seen, {_change_in_words(value, assumed.difference)}. Where it is"
+            f"The difference is the one that was seen, {_change_in_words(value, assumed.difference)}. If it is"
             " studied because it was found, it is more likely too large than too small: --difference plants the"
             " smallest that would matter."
         )

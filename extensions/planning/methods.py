@@ -305,7 +305,7 @@ def _without_rehearsals(
 
     simulated = sum(rehearsed(head.session.get("agent_kind")) for head in heads)
     if simulated == len(heads):
-        return heads, facts, " All of this is of simulated participants."
+        return heads, facts, " All of this describes simulated participants."
     return (
         [head for head in heads if not rehearsed(head.session.get("agent_kind"))],
         [one for one in facts if not rehearsed(one.kind)],
@@ -503,11 +503,11 @@ def scores_and_tests(effects: Sequence[tuple[str, str]], margins: Sequence[Margi
         (
             "Slopes and differences of conditions are tested by two-tailed t tests over these units, against what"
             " guessing gives, with the standard error of their intervals (that of Bell & McCaffrey, 2002, where units"
-            " lack a condition). p is 1 minus the level at which the interval ends at the value that is told from. In"
+            " lack a condition). p is 1 minus the level at which the interval ends at the value tested against. In"
             " sentences p values are corrected for all claims of one kind (false discovery rate; Benjamini &"
             " Hochberg, 1995), with the intervals that belong to them (Benjamini & Yekutieli, 2005); in tables p"
-            " values of single claims are not corrected. Where shares are near 0 or 100 %, limits that lie"
-            " further from 0 are as far out as those of the shares together."
+            " values of single claims are not corrected. Where shares are near 0 or 100 %, the limit"
+            " further from 0 may lie where the combined limits of the shares do."
         ),
     ]
     if any("d′" in method or "d′" in name for name, method in effects):

@@ -84,7 +84,7 @@ _PARTICIPANTS = {
     "caution": {"Description": "remark that must accompany its data"},
 }
 #: of studies with groups alone
-_GROUP = {"group": {"Description": "group of the participant in the study; n/a for who belongs to none"}}
+_GROUP = {"group": {"Description": "group of the participant in the study; n/a for those in none"}}
 
 
 @dataclass(slots=True)

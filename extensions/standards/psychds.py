@@ -88,7 +88,7 @@ def _description(data: SharedData, columns: Sequence[Column]) -> dict[str, Any]:
         "@type": "Dataset",
         "name": data.name,
         "description": (
-            f"Answers of {data.who} in {data.name}, recorded with SpanLab {__version__}: one row an answered item."
+            f"Answers of {data.who} in {data.name}, recorded with SpanLab {__version__}: one row per answered item."
         ),
         "schemaVersion": "Psych-DS 1.5.0",
         "keywords": ["working memory", *sorted({one.info["paradigm"] for one in data.sessions})],

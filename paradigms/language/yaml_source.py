@@ -322,7 +322,7 @@ def read(path: Path, name: str | None = None) -> Document:
     """
     shown = name or path.name
     if path.exists() and not (path.is_file() or path.is_dir()):
-        raise SpanLabError(f"cannot read {path}: it is no ordinary file")
+        raise SpanLabError(f"cannot read {path}: it is not an ordinary file")
     try:
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)

@@ -101,7 +101,7 @@ class TypedText(_Typed):
     more: str = Field(
         "", description="further characters that can be typed, such as äöüß; a blank among them allows several words"
     )
-    most: Annotated[int, Field(ge=1, le=60)] = Field(20, description="at most so many characters")
+    most: Annotated[int, Field(ge=1, le=60)] = Field(20, description="largest number of characters")
     unknown: bool = Field(True, description='whether the answer may be "don\'t know", which is recorded as ?')
     _look: ClassVar[tuple[int, float]] = (9, 0.22)
 
@@ -227,7 +227,7 @@ class OpenText(_Typed):
     scored: ClassVar[bool] = False
     not_for_networks: ClassVar[str] = "a network answers with one class at a step, and writes no text"
 
-    most: Annotated[int, Field(ge=1, le=4000)] = Field(600, description="at most so many characters")
+    most: Annotated[int, Field(ge=1, le=4000)] = Field(600, description="largest number of characters")
     more: str = Field(
         "", description="signs that can also be clicked on, such as äöüß, for keyboards that do not have them"
     )

@@ -327,7 +327,7 @@ class Online(StrictModel):
     drop_out_minutes: Annotated[float, Field(ge=1, le=100_000)] | None = Field(
         default=None,
         description=(
-            "after so many minutes without any activity, an unfinished session counts as a drop-out, and its place"
+            "minutes without any activity after which an unfinished session counts as a drop-out, and its place"
             " becomes free"
         ),
     )

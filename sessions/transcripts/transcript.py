@@ -463,7 +463,7 @@ def described(replies: Sequence[Reread]) -> str:
     changes = [one for one in replies if one.changed]
     if not changes:
         return f"every reply is read as it was ({len(replies)} replies)"
-    lines = [f"{len(changes)} of {len(replies)} replies are read otherwise"]
+    lines = [f"{len(changes)} of {len(replies)} replies are read differently"]
     for one in changes:
         text = " ".join((one.recorded["raw"] or "").split())
         said = text if len(text) <= _WIDTH else f"{text[: _WIDTH // 2]} … {text[-_WIDTH // 2 :]}"

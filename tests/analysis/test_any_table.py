@@ -182,7 +182,7 @@ def test_a_planned_comparison_is_the_single_test_and_leaves_the_family_of_the_ot
         spanlab.stats(tmp_path / "answers.csv", planned=["one/people/network:other"])
     assert after[people].p_of_family == before[people].p
     assert after[people].interval_of_family == before[people].interval
-    with pytest.raises(SpanLabError, match="is no comparison of this page"):
+    with pytest.raises(SpanLabError, match="is not a comparison on this page"):
         numbers_of_all(data, ["one"], planned=read_planned(["one/people/network:other"]))
     with pytest.raises(SpanLabError, match="vsr/people/network:laptop"):
         read_planned(["effect"])

@@ -152,7 +152,7 @@ REFUSED: dict[str, tuple[str, Callable[[pd.DataFrame], bytes], str]] = {
     "an old encoding": (
         ".csv",
         lambda table: text(table, ";").encode("cp1252") + b"\x81",
-        "no text in UTF-8 or Windows-1252. Save it again as 'CSV UTF-8'",
+        "not text in UTF-8 or Windows-1252. Save it again as 'CSV UTF-8'",
     ),
     "scores in words": (
         ".csv",

@@ -53,7 +53,7 @@ MISTAKES: list[tuple[str, str]] = [
     ("check nowhere.yaml", "nowhere.yaml: there is no such paradigm file"),
     ("check good.yaml broken.yaml", "broken.yaml:7 colour: unknown key 'colour'"),
     ("check impossible.yaml", "impossible.yaml:8 draw > a > permutation: cannot take 9 different ones of 3 (with n = 9, seed"),
-    ("check /dev/zero", "cannot read /dev/zero: it is no ordinary file"),
+    ("check /dev/zero", "cannot read /dev/zero: it is not an ordinary file"),
     ("list --parts matrx", "there is no part called 'matrx'; did you mean 'matrix'?"),
     ("run vsr", "who takes part? Give --participant ID"),
     ("run vrs --participant a", "there is no paradigm 'vrs'; did you mean 'vsr'?"),

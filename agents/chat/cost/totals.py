@@ -277,8 +277,8 @@ def describe_account(account: Mapping[str, Any]) -> str:
         doubt = account.get("in_doubt")
         doubtful = f"; {doubt:,} of them may or may not have reached the server" if doubt else ""
         parts.append(
-            f"at most {requests} paid for without a usable reply: too late, cut off, unreadable, or in flight at an"
-            f" end{cost}{doubtful}"
+            f"at most {requests} paid for without a usable reply: too late, cut off, unreadable, or in flight when"
+            f" a run ended{cost}{doubtful}"
         )
     if account.get("judge"):
         judge = account["judge"]

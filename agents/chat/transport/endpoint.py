@@ -172,7 +172,7 @@ class Endpoint:
                 f" {self.key_variable or 'the environment variable that key_variable names'}"
             )
         if parts is not None and not self.url.isascii():
-            raise EndpointError(f"{self.source} holds a letter that no address has: write it as %XX, as browsers do")
+            raise EndpointError(f"{self.source} holds a character that no address has: write it as %XX, as browsers do")
         if parts is not None:
             return parts
         raise EndpointError(

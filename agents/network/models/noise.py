@@ -30,7 +30,7 @@ class NoiseOptions(Options):
     relative: bool = Field(
         False,
         description=(
-            "whether the noise of a unit is this many times what its cell holds: whoever holds more has more of it"
+            "whether the noise of a unit is this many times what its cell holds, so that fuller cells have more noise"
         ),
     )
 

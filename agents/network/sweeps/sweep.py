@@ -51,7 +51,7 @@ class SweepConfig(StrictModel):
         description="name of the sweep"
     )
     about: str = Field("", description="what it is for, in a sentence or two")
-    base: str = Field(description="the training config that is varied: a preset, or a file (seen from this one)")
+    base: str = Field(description="the training config that is varied: a preset, or a file (relative to this one)")
     grid: Annotated[dict[str, Annotated[list[Any], Field(min_length=1)]], Field(min_length=1)] = Field(
         description=(
             "keys of the config (parts joined by dots; tasks.batch is that of every task) with the values that each"
@@ -313,7 +313,7 @@ def _take(shared: Any, job: str) -> str:
                 return "done already"
             return _trained(folder)
     except TakenError:
-        return "another process is at it"
+        return "another process trains it"
 
 
 def _trained(folder: Path) -> str:

@@ -104,7 +104,7 @@ def test_only_finished_trials_are_shown_and_only_folders_are_opened(folder: Path
     assert client.get(f"/replies/data/{CHAT}/1").status_code == 200
     for address in (f"/replies/data/{CHAT}/2", "/replies/data/elsewhere/1", "/replies/data/../../etc/1"):
         assert client.get(address).status_code in (404, 422), address
-    with pytest.raises(SpanLabError, match="is no folder of sessions"):
+    with pytest.raises(SpanLabError, match="is not a folder of sessions"):
         spanlab.view(folder / "nothing", output=folder / "out")
 
 

@@ -189,10 +189,10 @@ def test_hostile_archives_are_refused_before_anything_is_written(
 def test_lists_that_are_none(tmp_path: Path, list_: str) -> None:
     with zipfile.ZipFile(tmp_path / "x.zip", "w") as made:
         made.writestr(CONTENTS, list_)
-    with pytest.raises(SpanLabError, match="no archive of a study"):
+    with pytest.raises(SpanLabError, match="not an archive of a study"):
         Archive(tmp_path / "x.zip")
     (tmp_path / "y.zip").write_bytes(b"PK")
-    with pytest.raises(SpanLabError, match="no archive of a study"):
+    with pytest.raises(SpanLabError, match="not an archive of a study"):
         Archive(tmp_path / "y.zip")
 
 

@@ -266,7 +266,7 @@ def test_the_command_runs_compares_and_verifies(benchmarked: Path, run: Run, tmp
     assert "every number was computed again" in out
     status, _, err = run("benchmark", "--verify", "cards/chance/card.json", str(benchmarked / "data"))
     assert status == 1
-    assert "is not what" in err
+    assert "does not agree with" in err
 
 
 def test_pages_and_pictures_are_whole(benchmarked: Path) -> None:

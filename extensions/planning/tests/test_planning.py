@@ -260,7 +260,7 @@ def test_a_rehearsal_does_not_describe_the_sessions_of_people(spanlab: Run, tmp_
     take(data, cd, Rehearsing(Guessing()), 4, seed=9, levels={"set_size": 6}, participant="Q1", practice=False)
     alone = spanlab("methods", "data")[1]
     assert "1 session of 4 trials each" in alone
-    assert "All of this is of simulated participants." in alone
+    assert "All of this describes simulated participants." in alone
     person = take(data, cd, AtTheWindow(Guessing()), 8, levels={"set_size": 2}, participant="Q1", practice=False)
     rehearsal = " Not counted here, nor in the timing below: 1 session of simulated participants."
     task = spanlab("methods", "data")[1].split("\n## ")[2]

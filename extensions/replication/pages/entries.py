@@ -125,13 +125,11 @@ def verdict_of(rows: Sequence[Row]) -> tuple[Verdict, str]:
     judged = [row for row in rows if row.verdict]
     counts = Counter(row.verdict for row in judged)
     if not judged:
-        return "not resolved", "no row could be held against a published one"
+        return "not resolved", "no row could be compared with a published one"
     if counts["same"] == len(judged):
         return "same", f"all {len(judged)} rows are as published"
     open_ = f", {counts['not resolved']} not resolved" if counts["not resolved"] else ""
-    said = (
-        f"{counts['same']} of {len(judged)} rows are as published{open_}; what is said of the others stands beside them"
-    )
+    said = f"{counts['same']} of {len(judged)} rows are as published{open_}; the reasons for the others are beside them"
     return "not resolved" if counts["not resolved"] and not counts["differs"] else "differs", said
 
 

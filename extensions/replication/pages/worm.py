@@ -343,8 +343,8 @@ def data_sets() -> Entry:
         "Data sets: trials for training, validation and test",
         verdict,
         f"{summary}. The published trials themselves cannot be made again, since their generators drew without a seed;"
-        " trials here follow the same rules, and at scale 1 their frames are those of the published code to the pixel,"
-        " which tests hold.",
+        " trials here follow the same rules, and tests check that at scale 1 their frames are those of the published"
+        " code, pixel by pixel.",
         ("task",),
         tuple(rows),
         source="printed in the paper's text",
@@ -406,8 +406,8 @@ def errorless_scores(sessions: Sequence[Path]) -> Entry:
         title,
         verdict,
         f"{summary}; the furthest is {away:.3f} away. These published models were at or next to 100 %, so that their"
-        " scores hang on people's curves and on the definitions alone; where the model was not quite there, or means"
-        " were taken otherwise, the last digits differ.",
+        " scores depend on people's curves and on the definitions alone; where a model was not quite at 100 %, or means"
+        " were taken differently, the last digits differ.",
         ("task", "score", "published model"),
         tuple(rows),
         source=_PRINTED_A3,
@@ -461,13 +461,13 @@ def network_scores(sessions: Sequence[Path], absent: Sequence[str]) -> Entry:
     held = [row for row in rows if row.verdict in ("same", "differs", "not resolved")]
     same, open_ = (sum(row.verdict == verdict for row in held) for verdict in ("same", "not resolved"))
     summary = (
-        f"{same} of {len(held)} scores of networks of a published make are the same as the printed one, {open_} are not"
+        f"{same} of {len(held)} scores of networks as published are the same as the printed one, {open_} are not"
         " resolved"
         if held
         else (
-            "none of the networks at hand is of the make of one of the twelve published ones, whose checkpoints are not"
-            " at hand; theirs stand beside as ranges. Training one as published takes 242 million trials: --train"
-            " lstm-256 does so, or a part of it with --steps"
+            "no available network has the architecture and size of one of the twelve published ones, whose checkpoints"
+            " are not available; the range of their scores is shown. Training one as published takes 242 million"
+            " trials: --train lstm-256 does so, or a part of it with --steps"
         )
     )
     verdict = verdict_of(held)[0] if held else "ours alone"
@@ -481,8 +481,8 @@ def network_scores(sessions: Sequence[Path], absent: Sequence[str]) -> Entry:
         caption=(
             "A star, as in the paper: a two-tailed t test tells the slope or the mean from that of somebody who guesses"
             " (p < .01), in whichever direction. In brackets: 95% intervals over trials. Published: of the twelve"
-            " networks the nearest to people and the furthest; the command prints all. A network of a published make"
-            " must first be above the best blind guess in the task. Its score is the same if the whole interval is"
+            " networks the nearest to people and the furthest; the command prints all. A network built as a published"
+            " one must first be above the best blind guess in the task. Its score is the same if the whole interval is"
             " within a margin of the printed value: half the standard deviation of the twelve printed values"
             " (analysis/published/worm_margins.csv, fixed before any run)."
         ),

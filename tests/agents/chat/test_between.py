@@ -139,7 +139,7 @@ def test_settings_that_do_not_go_together_are_refused(settings: dict[str, Any], 
 @pytest.mark.parametrize("settings", [{"notepad": True}, {"retention_load": 60}, {"interference": 1}])
 def test_answers_of_somebody_else_have_nothing_between(settings: dict[str, Any]) -> None:
     agent = ChatAgent("m", ChatSettings.read({**settings, "likelihoods": "top"}), HERE)
-    with pytest.raises(SpanLabError, match="not part of what somebody else has answered"):
+    with pytest.raises(SpanLabError, match="were no part of the session"):
         agent.follow(context(TRIAL, VSR), Before())
 
 

@@ -65,7 +65,7 @@ def test_what_another_reader_recorded_is_read_otherwise_and_told(session: Path, 
     before = files(session)
     status, out, _ = run("transcript", str(session), "--reread", "-o", str(tmp_path / "again"))
     assert status == 0
-    assert "1 of 4 replies are read otherwise\n  trial 1, question 1: unread -> 2   “2”\n" in out
+    assert "1 of 4 replies are read differently\n  trial 1, question 1: unread -> 2   “2”\n" in out
     assert files(session) == before, "the original stays as it is"
     table = read_responses(tmp_path / "again")
     assert table["outcome"].tolist() == ["answered"] * 4

@@ -304,7 +304,7 @@ def test_whether_an_answer_can_be_changed_follows_from_how_it_is_given() -> None
         Choice.model_validate({"options": 16, "layout": "4x4"}).finality("first")
         == "Your first click is your answer; you cannot change it."
     )
-    assert keys.finality("last") == "You can change your answer until the time is over; the last one counts."
+    assert keys.finality("last") == "You can change your answer until the time is up; the last one counts."
     dial = next(
         step.percept.ask
         for step in compile_trial(load_paradigm("continuous_colour"), {"set_size": 1}, 1).steps

@@ -278,7 +278,7 @@ def test_the_assistants_page_names_everything_and_says_what_to_do(told: list[tup
     assert page.text.split("\n\n")[:-1] == said == agent.shown_sentences
     assert [sentence.split()[0] for sentence in said] == ["The", "The", "mask:"]
     assert "75.00 Hz; it refreshed at 60.00 Hz" in page.text
-    assert page.text.endswith("Press Escape to leave and mend this, or go on: the session's record will mention it.")
+    assert page.text.endswith("Press Escape to leave and fix this, or go on: the session's record will mention it.")
 
 
 @pytest.mark.parametrize(

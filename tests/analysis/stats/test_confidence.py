@@ -152,7 +152,7 @@ def test_where_nobody_was_asked_for_a_rating_nothing_appears() -> None:
     for name in ("roc", "zroc", "calibration"):
         assert FIGURES.get(name).missing(scored, "sure")
     assert FIGURES.get("roc").missing(scored, "sure") == "sure has no ratings of confidence."
-    with pytest.raises(SpanLabError, match="no questions that one of two words answers"):
+    with pytest.raises(SpanLabError, match="no questions answered with one of two words"):
         rated_questions(
             score_table(table.assign(correct_answer=table["correct_answer"].mask(table["trial"] == 1, "other"))), "sure"
         )

@@ -109,7 +109,7 @@ def test_a_refusal_at_the_command_line(run: Run, study: Study, monkeypatch: pyte
     )
     first, last = told.strip().splitlines()[-2:]
     assert first == "p01 does not agree to take part, so nothing began; the refusal is recorded (spanlab study status)"
-    assert last == "To ask again: the same command; nothing that says who it was is kept"
+    assert last == "To ask again, run the same command; nothing that identifies the participant is kept"
 
 
 # -- practice that is not passed -------------------------------------------------------------------

@@ -214,7 +214,7 @@ def test_what_fits_is_read(asked: FieldPart, typed: str, value: object) -> None:
         (field(type="number"), "nan", "expected a number; found 'nan'"),
         (field(type="yes_no"), "maybe", "expected yes or no"),
         (field(), "a\nb", "expected one line"),
-        (field(), "a" * 501, "expected one line of at most 500 letters"),
+        (field(), "a" * 501, "expected one line of at most 500 characters"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_what_was_expected(asked: FieldPart, typed: str, said: str) -> None:
@@ -269,4 +269,4 @@ def test_what_is_no_ordinary_file_is_refused_and_not_waited_for(tmp_path: Path) 
         looking = threading.Thread(target=look, args=(reads, path), daemon=True)
         looking.start()
         looking.join(HANGS_S)
-    assert ["no ordinary file" in said[0], "has no session.json" in said[1]] == [True, True]
+    assert ["not an ordinary file" in said[0], "has no session.json" in said[1]] == [True, True]

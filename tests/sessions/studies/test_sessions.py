@@ -83,7 +83,7 @@ def test_numbers_are_given_once(study: Study, data: Path) -> None:
     assert register(folder, "c", "person").number == 2
     assert register(folder, "d", "person").number == 4
     assert register(folder, "a", "person").number == 1
-    with pytest.raises(SpanLabError, match="the number 3 is b's"):
+    with pytest.raises(SpanLabError, match="the number 3 belongs to b"):
         register(folder, "e", "person", 3)
     # pilots and rehearsals do not use up rows of the Latin square
     assert register(folder, "x", "pilot").number == 1
@@ -381,7 +381,7 @@ def test_a_number_without_seeds_is_refused_before_it_is_given(study: Study, data
         ("p 1", "found a blank"),
         ("p\n1", "found a line break"),
         ("-x", "begins with a letter or digit; found '-'"),
-        ("a" * 41, "found 41 letters"),
+        ("a" * 41, "found 41 characters"),
         ("con", "Windows reserves the name 'con'"),
         ("", "this is required"),
     ],

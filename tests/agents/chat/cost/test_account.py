@@ -248,8 +248,8 @@ def test_an_account_in_a_sentence() -> None:
     assert (
         text
         == "1 reply; 200 tokens read and 10 written; cost 0.0005; faults on the way: 1 rate limit; at most 2 requests"
-        " paid for without a usable reply: too late, cut off, unreadable, or in flight at an end (then it cost"
-        " 0.00075); 1 of them may or may not have reached the server; 2 trials failed (2 since a filter blocks it)"
+        " paid for without a usable reply: too late, cut off, unreadable, or in flight when a run ended (then it"
+        " cost 0.00075); 1 of them may or may not have reached the server; 2 trials failed (2 since a filter blocks it)"
     )
 
 

@@ -164,7 +164,7 @@ def test_answers_of_several_tokens_add_up(kind: Any) -> None:
 
 def test_a_server_that_tells_nothing_or_cuts_otherwise_is_told_of() -> None:
     scorer = Scorer(ChatSettings(likelihoods="prompt"))
-    with pytest.raises(SpanLabError, match="does not say how probable what it was sent is"):
+    with pytest.raises(SpanLabError, match="does not give the probability of what it was sent"):
         scorer.read(TWELVE, replies_to(TWELVE, scorer, lambda request: completion("3", "m", 10)))
 
     def echo(tokens: list[str]) -> bytes:

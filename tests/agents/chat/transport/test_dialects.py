@@ -368,7 +368,7 @@ def test_what_a_model_does_not_take_is_said_at_once(status: int, message: str, s
         ("SSL_CERT_FILE", "/nowhere/ca.pem", "SSL_CERT_FILE names certificates that cannot be read"),
         ("ALL_PROXY", "socks5://127.0.0.1:1", "ALL_PROXY names a proxy of a kind that SpanLab cannot use"),
         ("all_proxy", "socks://127.0.0.1:1", "all_proxy names a proxy"),
-        ("OPENAI_BASE_URL", "http://127.0.0.1:9/mod\u00e8le/v1", "OPENAI_BASE_URL holds a letter that no address has"),
+        ("OPENAI_BASE_URL", "http://127.0.0.1:9/mod\u00e8le/v1", "holds a character that no address has"),
     ],
 )
 def test_surroundings_that_cannot_be_used_are_a_sentence_before_a_session(
