@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core.errors import SpanLabError
-from ...sessions.record.displays import Displays, TimedDisplay, implausible_in, read_displays, refresh_ms, replacements
+from ...sessions.record.displays import Displays, implausible_in, read_displays, refresh_ms, replacements
 from ...sessions.record.reader import find_sessions, read_events, read_session
 from ...sessions.record.session_info import in_browser
 
@@ -105,14 +105,6 @@ class SessionTiming:
         """The time from one refresh to the next: as measured over the session where the screen sets
         the pace, as planned where the clock does."""
         return self.measured_ms if self.by_screen and self.measured_ms is not None else 1000.0 / self.hz
-
-    def duration_errors(self) -> list[tuple[TimedDisplay, float]]:
-        """Each timed display with shown minus planned duration in ms, the plan being whole
-        refreshes."""
-        return [
-            (display, display.shown_ms - (display.planned_frames + display.waited) * self.frame_ms)
-            for display in self.displays.timed
-        ]
 
     def onset_errors(self) -> list[tuple[float, float, float]]:
         """For each onset of a run: s since the first one, ms by which it is off the plan, and ms by
