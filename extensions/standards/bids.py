@@ -33,7 +33,7 @@ from spanlab.sessions.record import (
     trial_key,
 )
 
-from .sharing import SESSIONS, SharedData, SharedSession, Sharing, cell, gather
+from .sharing import SESSIONS, SharedData, SharedSession, Sharing, cell, cells, gather
 
 _VERSION = "1.10.0"
 #: where the paradigms are, of which BIDS knows nothing
@@ -163,10 +163,10 @@ def _write_tables(folder: Path, data: SharedData) -> list[str]:
             inside.mkdir(parents=True, exist_ok=True)
             name = f"{stem}_run-{runs[stem]}_{table.suffix}"
             with (inside / f"{name}.tsv").open("w", encoding="utf-8", newline="\n") as file:
+                rows = [*table.rows]
+                texts = [cells(column, [row.get(column) for row in rows]) for column in table.columns]
                 file.write("\t".join(table.columns) + "\n")
-                file.writelines(
-                    "\t".join(cell(row.get(column)) for column in table.columns) + "\n" for row in table.rows
-                )
+                file.writelines("\t".join(row) + "\n" for row in zip(*texts, strict=True))
             write_json(inside / f"{name}.json", _taken_with(table, sessions[stem]))
             columns[session.task, table.suffix] |= set(table.columns)
             written.append(f"{name}.tsv")

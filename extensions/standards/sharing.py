@@ -319,7 +319,7 @@ class SharedData:
             session.visit or "",
         ]
         asked = [cell(self.fields_of(session).get(name), "") for name in self.fields]
-        texts = [_texts(column.name, [row.get(column.name) for row in rows]) for column in columns]
+        texts = [cells(column.name, [row.get(column.name) for row in rows], "") for column in columns]
         writer.writerows([*before, *asked, *row] for row in zip(*texts, strict=True))
         return len(rows)
 
@@ -615,11 +615,11 @@ def cell(value: Any, missing: str = "n/a") -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _texts(name: str, values: Sequence[Any]) -> list[str]:
-    """The cells of a column of the response table; what stands in many rows is made into text once."""
+def cells(name: str, values: Sequence[Any], missing: str = "n/a") -> list[str]:
+    """The cells of a column, as :func:`cell` has them; what stands in many rows is made into text once."""
     if _holds_json(name):  # lists, and numbers beside truth values
-        return [cell(value, "") for value in values]
-    known = {value: cell(value, "") for value in {*values}}
+        return [cell(value, missing) for value in values]
+    known = {value: cell(value, missing) for value in {*values}}
     return [known[value] for value in values]
 
 
