@@ -282,7 +282,7 @@ def _parts(names: Sequence[str]) -> Result:
 def _timetable() -> Result:
     """How long each phase lasts for people: the time-mapping table, rebuilt from the paradigms."""
     from ..paradigms import list_paradigms, load_paradigm
-    from ..paradigms.preview.timetable import timetable as rows_of
+    from ..paradigms.duration import timetable as rows_of
 
     rows = [row for name in list_paradigms() for row in rows_of(load_paradigm(name))]
     cells = [(row.task, row.phase, row.ms, row.source) for row in rows]

@@ -272,7 +272,7 @@ def _range(found: Sequence[Sequence[int]]) -> str:
 
 def ours() -> str:
     """Durations that the papers leave open; variants that share one share a row."""
-    from spanlab.paradigms.preview.timetable import timetable
+    from spanlab.paradigms.duration import timetable
 
     names: dict[tuple[str, ...], list[str]] = {}
     for name in gallery.in_order():

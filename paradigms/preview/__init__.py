@@ -1,4 +1,4 @@
-"""Previews of a trial: its timeline as a picture, worked examples, and the durations of its phases."""
+"""Previews of a trial: its timeline as a picture, and worked examples."""
 
 from ...core.doors import door
 

@@ -1,2 +1,1 @@
-from . import timetable as timetable
 from .example import ExampleDisplay as ExampleDisplay

@@ -12,9 +12,9 @@ from command_line import Run
 from paradigm_texts import load, text
 
 from spanlab.paradigms import list_paradigms, load_paradigm
+from spanlab.paradigms.duration import TableRow, timetable
 from spanlab.paradigms.language.yaml_source import library_file as library_path
 from spanlab.paradigms.language.yaml_source import read
-from spanlab.paradigms.preview.timetable import TableRow, timetable
 
 PUBLISHED = Path(__file__).resolve().parents[2] / "analysis" / "published" / "worm_table_a2.csv"
 TASKS = ["sfr", "cd", "vir", "vsr", "vsrec", "cs", "sc", "si", "smu", "sts"]

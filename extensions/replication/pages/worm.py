@@ -35,7 +35,7 @@ from spanlab.analysis.figures import (
 from spanlab.analysis.model_vs_human import published_scores, scores
 from spanlab.core import SpanLabError
 from spanlab.paradigms import load_paradigm
-from spanlab.paradigms.preview import timetable
+from spanlab.paradigms.duration import timetable
 from spanlab.sessions.record import find_sessions, read_session
 
 from .entries import Entry, Row, Verdict, verdict_of
@@ -313,7 +313,7 @@ def time_map() -> Entry:
     rebuilt = {
         (task, row.phase): row.ms
         for task in dict.fromkeys(row["task"] for row in printed)
-        for row in timetable.timetable(load_paradigm(task))
+        for row in timetable(load_paradigm(task))
     }
     rows = [
         _held((row["task"], row["phase"]), rebuilt.get((row["task"], row["phase"]), ""), row["ms"]) for row in printed
