@@ -98,7 +98,7 @@ class Gate:
 
     def __init__(self, workers: int, work: Work, say: Callable[[str], None]) -> None:
         self._workers = [_Worker(number, work) for number in range(workers)]
-        self._turn, self._say = itertools.cycle(range(workers)), say
+        self._turn, self._say = itertools.count(), say
         self._silence = Silence()
 
     @contextmanager
@@ -161,7 +161,8 @@ class Gate:
             return self._workers[whose(unquote(visit[1].decode("ascii", "replace")), len(self._workers))]
         if b" /monitor" in request:
             return self._workers[0]
-        return self._workers[next(self._turn)]
+        ready = [worker for worker in self._workers if worker.port] or self._workers
+        return ready[next(self._turn) % len(ready)]
 
     async def _come(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve a connection."""
