@@ -676,7 +676,7 @@ def positions(name: str, folder: Path, networks: Path | None) -> None:
         + ".",
     ]
     card = CHECKPOINTS / f"{name}.md"
-    text = _POSITIONS.sub("", card.read_text(encoding="utf-8"))
+    text = re.sub(r"\n{3,}", "\n\n", _POSITIONS.sub("", card.read_text(encoding="utf-8")))
     part = "\n\n".join(one.strip() for one in parts)
     card.write_text(text.replace("## What it is not", f"{part}\n\n## What it is not"), encoding="utf-8")
 
