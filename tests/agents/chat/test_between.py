@@ -16,7 +16,7 @@ from chat_trials import HERE, context
 from spanlab.agents.chat import Before, ChatAgent, ChatSettings
 from spanlab.agents.chat.between import load_text
 from spanlab.agents.chat.conversation import NOTEPAD_TEXT
-from spanlab.agents.chat.cost.estimate import by_pieces
+from spanlab.agents.chat.cost.estimate import REASONING_TOKENS, by_pieces
 from spanlab.agents.chat.episode import ChatEpisode
 from spanlab.agents.chat.messages import Reply, Request
 from spanlab.core.errors import SpanLabError
@@ -107,6 +107,9 @@ def test_what_comes_between_is_foreseen(tmp_path: Path) -> None:
         foreseen = estimate_session(agent, SessionOutlook(agent, VSR, FEW, Wanted(seed=4)), lambda _: None)["estimate"]
         _, asked = take(tmp_path / str(len(settings)), VSR, FEW, say, settings)
         assert foreseen["requests"] == len(asked)
+        assert (foreseen["completion_tokens"] > len(FEW) * REASONING_TOKENS) == ("notepad" in settings), (
+            "notes are long"
+        )
 
 
 def test_trials_that_ask_while_their_list_goes_on_are_refused(tmp_path: Path) -> None:
