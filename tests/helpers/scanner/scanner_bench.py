@@ -76,7 +76,7 @@ def starts(scanner: str, line: int, many: int) -> list[dict[str, Any]]:
         agent.speak("en")  # a scanner that runs already, before anybody waits for it
         if line:
             os.write(line, b"5" * 6)
-            time.sleep(0.02)
+            time.sleep(0.3)
         agent.pulses()
         agent.await_pulse(scanner, at, PageContent("The task begins with the scanner.", "Please keep still"))
         begun, counted = time.monotonic(), agent.pulses()
