@@ -27,7 +27,7 @@ from .serving import HEAD_S, Silence, allow_many_connections, port_of
 
 #: runs a worker, given its number and a function that runs its server
 Work = Callable[[int, Callable[[uvicorn.Server], None]], None]
-#: a worker that stops has so many seconds for its sessions
+#: workers that stop have so many seconds for their sessions
 _END_S = 15.0
 #: seconds between two looks at whether all workers are there
 _LOOK_S = 0.2
@@ -108,8 +108,9 @@ class Gate:
         finally:
             for worker in self._workers:
                 worker.end()
+            until = time.monotonic() + _END_S
             for worker in self._workers:
-                worker.process.join(_END_S)
+                worker.process.join(max(0.0, until - time.monotonic()))
                 worker.process.kill()
 
     async def serve(self, host: str, port: int, started: Callable[[], None] = lambda: None) -> None:
