@@ -411,7 +411,8 @@ def carry_out(
         raise SpanLabError(f"interrupted{safe}. Continue {again}") from None
     except SpanLabError as error:
         if fresh and not isinstance(error, Abandoned) and remove_unused(session.folder):
-            raise SpanLabError(f"{error}\nNo session was begun, and nothing was saved.") from None
+            told = f"{error.args[0]}\nNo session was begun, and nothing was saved."
+            raise SpanLabError(told, error.option, error.names) from None
         safe = "The finished trials are safe." if has_finished(session.folder) else "No trial is finished yet."
         raise SpanLabError(f"{error}\n{safe} Continue {again}") from None
     finally:
