@@ -71,7 +71,7 @@ def test_the_noise_is_part_of_the_name_and_of_the_record(tmp_path: Path) -> None
     assert name_and_noise("runs/a@b/net.pt") == ("runs/a@b/net.pt", None)
     answers = {}
     limit = limit_for(["vsr"]).noise
-    same = f"network:laptop@{100 * limit:g}%"
+    same = f"network:{limit_for(['vsr']).network}@{100 * limit:g}%"
     for name in ("network:laptop", "network:laptop@0", "network:laptop@0.8", "network:limited", same):
         folder = replay("vsr", name, trials=16, data=tmp_path, say=lambda _: None).folder
         answers[name] = pd.read_csv(folder / "responses.csv")["answer"].tolist()
