@@ -353,7 +353,7 @@ def test_a_job_is_a_command_that_says_how_it_ended(tmp_path: Path) -> None:
 def test_pages_in_both_languages_and_figures(client: TestClient, folder: Path, gate: Gate) -> None:
     german = TestClient(application(folder, "de", gate), base_url=BASE, client=HERE)
     german.get(gate.link(""))
-    assert "Selbst teilnehmen" in german.get("/").text
+    assert "Ein Experiment für Menschen und Maschinen" in german.get("/").text
     for address in ("/", "/sessions", f"/sessions/{CHAT}/trials/1"):
         assert client.get(address).status_code == 200
     live = client.get("/paradigms/vsr/live").json()

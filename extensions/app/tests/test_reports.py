@@ -175,13 +175,13 @@ def test_chosen_sessions_have_one_report_that_is_made_again(data: Path) -> None:
     client = let_in(data)
     name, job = made(client, data, {"sessions": [CHAT]})
     assert job.command == f"spanlab compare {data / CHAT} -o {data / '.app' / 'reports' / name}"
-    assert "gone on" not in client.get(f"/reports/{name}").text
+    assert "Sessions have continued" not in client.get(f"/reports/{name}").text
     events = data / CHAT / "events.jsonl"
     events.write_bytes(events.read_bytes() + b"\n")
-    assert "gone on" in client.get(f"/reports/{name}").text, "the report is older than the session"
+    assert "Sessions have continued" in client.get(f"/reports/{name}").text, "the report is older than the session"
     again, _ = made(client, data, {"sessions": [CHAT]})
     assert again == name
-    assert "gone on" not in client.get(f"/reports/{name}").text
+    assert "Sessions have continued" not in client.get(f"/reports/{name}").text
     for asked in ({"sessions": ["../elsewhere"]}, {"search": "nothing of this name"}):
         answer = client.post("/jobs/compare", json=asked, headers={"origin": BASE})
         assert (answer.status_code, answer.json()["problem"]) == (422, "choose sessions with finished trials")
