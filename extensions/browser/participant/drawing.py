@@ -180,8 +180,8 @@ class DrawingPool:
         return [self._pool.submit(draw_png, Frame(96)) for _ in range(2 * self._most)]
 
     def close(self) -> None:
-        """End the processes."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        """End the processes; a process that is itself one of several must not end before them."""
+        self._pool.shutdown(cancel_futures=True)
 
 
 @dataclass(frozen=True, slots=True)
