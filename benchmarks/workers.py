@@ -44,7 +44,7 @@ def watch():
     until = time.monotonic() + 60
     while time.monotonic() < until:
         module = sys.modules.get(name)
-        if module is not None and hasattr(module.Channel, "_tell"):
+        if hasattr(module, "Channel"):
             return patch(module.Channel)
         time.sleep(0.02)
 def patch(channel):
