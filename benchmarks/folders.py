@@ -48,7 +48,7 @@ def build(folder: Path, people: int, each: int) -> None:
         info, events = dict(read_session(first)), (first / "events.jsonl").read_text().splitlines()
         of_study = folder / "data" / "many"
         everybody = [
-            Person(f"p{number:05d}", number, "person", info["created"], since=info["created"])
+            Person(f"p{number:05d}", number, "person", str(info["created"]), since=str(info["created"]))
             for number in range(1, people + 1)
         ]
         with changing(of_study) as listed:

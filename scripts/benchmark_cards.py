@@ -107,8 +107,11 @@ def verdicts(
         centre = at_margin(effect, by, centre)
     counts: Counter[str] = Counter()
     for _ in range(samples):
-        other = (means, random, people, guessing) if model == "other people" else (centre, random)
-        mine = value_of(effect, drawn(effect.paradigm, by, *other), places)
+        if model == "other people":
+            other = drawn(effect.paradigm, by, means, random, people, guessing)
+        else:
+            other = drawn(effect.paradigm, by, centre, random)
+        mine = value_of(effect, other, places)
         theirs = value_of(effect, drawn(effect.paradigm, by, means, random, people, guessing), places)
         assert isinstance(mine, Contrast)
         assert isinstance(theirs, Contrast)

@@ -431,7 +431,7 @@ def shape(paradigm: str, items: pd.DataFrame) -> float:
     people, mine = of_people(paradigm), as_people(paradigm, items)
     parts = [people.index] if paradigm != "vsr" else [own.index for _, own in people.groupby(level=0)]
     with np.errstate(all="ignore"):
-        found = [stats.spearmanr(people[part], mine[part]).statistic for part in parts if mine[part].nunique() > 1]
+        found = [people[part].corr(mine[part], method="spearman") for part in parts if mine[part].nunique() > 1]
     return float(np.mean(found)) if found else float("nan")
 
 
@@ -441,9 +441,9 @@ def end(which: int) -> Callable[[pd.DataFrame], float]:
 
     def gain(items: pd.DataFrame) -> float:
         gains = []
-        for length, own in items.groupby("level_list_length"):
+        for length, own in items.groupby(items["level_list_length"].astype(int)):
             means = own.groupby("level_serial_position")["correct"].mean().sort_index()
-            if int(length) >= 4 and len(means) >= 4:
+            if length >= 4 and len(means) >= 4:
                 gains.append(float(means.iloc[which] - means.iloc[1:-1].mean()))
         return float(np.mean(gains)) if gains else float("nan")
 
@@ -645,7 +645,7 @@ def positions(name: str, folder: Path, networks: Path | None) -> None:
             spread_ = f"± {(at['high'] - at['low']).mean() / 2:.3f}" if at["high"].notna().any() else ""
             cells = [f"{mean:.3f}" for mean in at["mean"]]
             rows.append(
-                (who.removeprefix("network:"), f"{length}", *cells, *[""] * (max(lengths) - len(cells)), spread_)
+                (str(who).removeprefix("network:"), f"{length}", *cells, *[""] * (max(lengths) - len(cells)), spread_)
             )
     named = loaded.scored.items[["agent", "unit_trial"]].assign(
         level_list_length=loaded.scored.items["list_length"],
@@ -666,13 +666,19 @@ def positions(name: str, folder: Path, networks: Path | None) -> None:
         table_of(
             ("network", "score", "distance", "network's", "people's"),
             [
-                (row["agent"].removeprefix("network:"), row["score"], cell(row), f"{row['m']:.3f}", f"{row['h']:.3f}")
+                (
+                    str(row["agent"]).removeprefix("network:"),
+                    row["score"],
+                    cell(row),
+                    f"{row['m']:.3f}",
+                    f"{row['h']:.3f}",
+                )
                 for row in scores(loaded.scored, human=loaded.human).to_dict("records")
             ],
         ),
         "Shape: the rank correlation with people's positions, within each length that people took, as a mean over these"
         " lengths. "
-        + "; ".join(f"{agent.removeprefix('network:')} {with_interval(one, 2)}" for agent, one in shapes.items())
+        + "; ".join(f"{str(agent).removeprefix('network:')} {with_interval(one, 2)}" for agent, one in shapes.items())
         + ".",
     ]
     card = CHECKPOINTS / f"{name}.md"

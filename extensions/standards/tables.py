@@ -15,12 +15,11 @@ import pandas as pd
 from pydantic import Field
 from typing_extensions import override
 
-from spanlab.analysis.data import plain_name
 from spanlab.analysis.data.door import NUMERIC, Opened, open_table
 from spanlab.analysis.data.files import read_columns
 from spanlab.analysis.data.loading import files_of
 from spanlab.analysis.data.recipe import Long, Recipe, written
-from spanlab.analysis.data.vocabulary import GIVEN, SHOWN, SYNONYMS
+from spanlab.analysis.data.vocabulary import GIVEN, SHOWN, SYNONYMS, plain_name
 from spanlab.core import SpanLabError
 from spanlab.core.atomic_files import whole_file
 from spanlab.exchange import Flag, Format, Options, Place, Report, Side, counted, harmless, read_recipe

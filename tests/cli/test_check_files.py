@@ -133,7 +133,7 @@ def keyboard(signs: Iterable[str], places: dict[str, str] | None = None) -> Keym
     """A keymap that tells these signs; ``places``: where they are, by the name of the key on a US
     keyboard."""
     made = Keymap()
-    made._names = {keymap._PLACES[(places or {}).get(sign, sign)]: sign for sign in signs}
+    made.signs = {keymap._PLACES[(places or {}).get(sign, sign)]: sign for sign in signs}
     made.layout = "test"
     return made
 

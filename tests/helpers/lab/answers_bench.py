@@ -337,7 +337,7 @@ def acknowledged(bench: Bench) -> Any:
     acknowledged: list[bool] = []  # frame by frame, from the first of the question on
 
     def drawn(sheet: Any, *others: Any) -> None:
-        acknowledged.append(sheet.acknowledged is not None)
+        acknowledged.append(sheet.acknowledged[0] is not None)
         draw(sheet, *others)
 
     def frame(show: Callable[[], Any]) -> Any:

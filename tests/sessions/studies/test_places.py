@@ -267,8 +267,10 @@ def test_processes_of_several_threads_give_everybody_another_number(tmp_path: Pa
         subprocess.Popen([sys.executable, "-c", REGISTERS, str(tmp_path), f"p{number}"], **pipes) for number in range(3)
     ]
     for program in programs:
+        assert program.stdout is not None
         assert program.stdout.readline() == "here\n"
     for program in programs:
+        assert program.stdin is not None
         program.stdin.write("\n")
         program.stdin.flush()
     for program in programs:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from chat_servers import Answer, Request, listening
 from chat_stub import completion
-from forged_truth import forge_sessions
+from forged_truth import forge_sessions, forged
 from typing_extensions import override
 
 from spanlab.agents.chat import (
@@ -27,7 +27,7 @@ from spanlab.agents.chat import (
 )
 from spanlab.core.errors import SpanLabError
 from spanlab.core.extras import installed
-from spanlab.paradigms import load_paradigm, plan_session
+from spanlab.paradigms import PlannedTrial, load_paradigm, plan_session
 from spanlab.sessions import Request as Wanted
 from spanlab.sessions import Runner, Session, begin, read_responses, read_session, reopen
 from spanlab.sessions.transcripts.transcript import Transcript
@@ -249,3 +249,53 @@ def test_a_paradigm_is_a_task_of_inspect_whose_log_holds_our_scores(
         ) == round(sample.scores["spanlab_items"].value * 3)
     with pytest.raises(SpanLabError, match="leave out practice"):
         spanlab.inspect_task("cd", chat={"practice": "feedback"})
+
+
+def test_no_message_to_a_model_of_inspect_depends_on_what_is_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In both directions: a session with one of its models, and a task of its own, whose log knows
+    the right answers."""
+    inspect = pytest.importorskip(
+        "inspect_ai", reason="inspect_ai is not installed: nothing here shows that its bridge works"
+    )
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model  # pyright: ignore[reportMissingImports]
+
+    import spanlab
+    from spanlab.agents.chat.transport.inspect_hook import InspectHook
+
+    monkeypatch.chdir(tmp_path)
+    heard: list[str] = []
+
+    def say(messages: Any, tools: Any, choice: Any, config: Any) -> Any:
+        heard.append(repr(([(message.role, message.content) for message in messages], tools, config)))
+        output = ModelOutput.from_content("mockllm/model", "1")
+        output.usage = ModelUsage(input_tokens=7, output_tokens=2, total_tokens=9)
+        return output
+
+    def both(name: str) -> list[str]:
+        """The right answers that the log of the task has."""
+        limits = RequestLimits(concurrency=1)
+        take(
+            tmp_path / name,
+            ChatAgent(
+                "inspect/mockllm/model",
+                hook=InspectHook(get_model("mockllm/model", custom_outputs=say)),
+                request_limits=limits,
+            ),
+        )
+        task = spanlab.inspect_task("vsr", trials=2, seed=4, levels={"list_length": [3]})
+        (log,) = inspect.eval(
+            task, model=get_model("mockllm/model", custom_outputs=say), log_dir=name, display="none", max_samples=1
+        )
+        assert log.status == "success", log.error
+        return [str(sample.target) for sample in log.samples]
+
+    right = both("true")
+    asked, compile_ = heard.copy(), PlannedTrial.compile
+    heard.clear()
+    forge_sessions(monkeypatch)
+    monkeypatch.setattr(PlannedTrial, "compile", lambda *arguments: forged(compile_(*arguments)))
+    assert both("forged") != right
+    assert heard == asked
+    assert len(asked) == 2 * 6
