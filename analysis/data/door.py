@@ -42,7 +42,7 @@ from .vocabulary import (
     TAKEN,
     VERDICTS,
     Program,
-    plain_name,
+    folded_name,
 )
 
 #: Columns that the analysis reads, besides those of factors and recorded values.
@@ -296,7 +296,7 @@ class _Reading:
         for ours, value in recipe.values.items():
             if ours not in raw.columns and ours not in table.columns:
                 table[ours] = pd.Categorical.from_codes(np.zeros(len(raw), int), categories=pd.Index([str(value)]))
-        plain = {plain_name(name): str(name) for name in reversed([*raw.columns])}
+        plain = {folded_name(name): str(name) for name in reversed([*raw.columns])}
         for name in raw.columns:
             ours = str(name).removeprefix("_")
             if name in ("_row", "_part") or ours in table.columns:
@@ -339,7 +339,7 @@ class _Reading:
 
     def _alike(self, raw: pd.DataFrame, table: pd.DataFrame) -> dict[str, str]:
         """For columns of the response table that are not there, the one that is meant by its name."""
-        there = {plain_name(name): str(name) for name in reversed([*raw.columns])}
+        there = {folded_name(name): str(name) for name in reversed([*raw.columns])}
         free = {plain: name for plain, name in there.items() if name not in {*table.columns, *self.recipe.conditions}}
         taken = {*self.recipe.columns.values()}
         found: dict[str, str] = {}
@@ -363,7 +363,7 @@ class _Reading:
             levels = {str(level).strip().lower() for level in raw[name].dropna().unique()}
             if 1 < len(levels) <= _MOST_LEVELS:
                 table[ours] = raw.loc[table.index, name]
-            binary = plain_name(plain) in MATCHES and levels <= YES | NO
+            binary = folded_name(plain) in MATCHES and levels <= YES | NO
             said, others = (YES, NO) if binary else ({MATCH}, NO_MATCH)
             if levels - said and levels - said <= others and "record_match" not in table.columns:
                 match = raw.loc[table.index, name].astype(object).astype(str).str.strip().str.lower().isin(said)
@@ -376,7 +376,7 @@ class _Reading:
         """How many back the matches of N-back are."""
         for name in raw.columns:
             found = [BACK.fullmatch(str(one).strip()) for one in raw[name].dropna().unique()]
-            plain = plain_name(name) in BACKS and _may_be("set_size", raw[name])
+            plain = folded_name(name) in BACKS and _may_be("set_size", raw[name])
             if plain or (found and all(found)):
                 values = raw.loc[table.index, name].astype(object).astype(str)
                 table["factor_n"] = values.str.replace(r"\D+$", "", regex=True)
@@ -494,7 +494,7 @@ class _Reading:
         if not {"serial_position", "answer"} <= {*table.columns} or "correct_answer" in table.columns:
             return
         given = _plain_texts(table["answer"])
-        for name in (one for one in raw.columns if plain_name(one) in SHOWN):
+        for name in (one for one in raw.columns if folded_name(one) in SHOWN):
             if 0 < (_plain_texts(raw.loc[table.index, name]) == given).mean() < 1:
                 table["correct_answer"] = raw.loc[table.index, name]
                 self.read["correct_answer"] = str(name)
@@ -506,7 +506,7 @@ class _Reading:
         if not {"answer", "correct_answer"} <= {*table.columns}:
             return
         theirs = self.read.get("correct_answer") or self.recipe.columns.get("correct_answer", "")
-        one, other = CODED.get(plain_name(theirs), ("", ""))
+        one, other = CODED.get(folded_name(theirs), ("", ""))
         words = ANSWERS | ({"1": one, "0": other} if one else {})
         levels = {str(level).strip().casefold() for level in table["correct_answer"].dropna().unique()}
         if levels <= {*words} and levels - {*words.values()}:

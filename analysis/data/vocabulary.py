@@ -91,7 +91,7 @@ NOTHING_GIVEN = frozenset(("", "-", "_", "?", "*", "."))
 MATCH, NO_MATCH = "target", frozenset(("nontarget", "non-target", "non_target", "lure", "foil", "distractor"))
 
 
-def plain_name(name: Any) -> str:
+def folded_name(name: Any) -> str:
     """A name of a column in small letters, without signs between them."""
     return re.sub(r"[\W_]+", "", str(name).casefold())
 

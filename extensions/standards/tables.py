@@ -19,7 +19,7 @@ from spanlab.analysis.data.door import NUMERIC, Opened, open_table
 from spanlab.analysis.data.files import read_columns
 from spanlab.analysis.data.loading import files_of
 from spanlab.analysis.data.recipe import Long, Recipe, written
-from spanlab.analysis.data.vocabulary import GIVEN, SHOWN, SYNONYMS, plain_name
+from spanlab.analysis.data.vocabulary import GIVEN, SHOWN, SYNONYMS, folded_name
 from spanlab.core import SpanLabError
 from spanlab.core.atomic_files import whole_file
 from spanlab.exchange import Flag, Format, Options, Place, Report, Side, counted, harmless, read_recipe
@@ -168,14 +168,14 @@ def _beside_each_other(file: Path, recipe: Recipe, names: Sequence[str]) -> Long
     for name in names:
         if match := re.fullmatch(r"(.*?)(\d+)(\D*)", name):
             stems.setdefault(f"{match[1]}{{}}{match[3]}", set()).add(int(match[2]))
-    several = {plain_name(stem): stem for stem, numbers in stems.items() if len(numbers) > 1}
+    several = {folded_name(stem): stem for stem, numbers in stems.items() if len(numbers) > 1}
     more = {"correct_answer": SHOWN, "answer": GIVEN, "rt_ms": ("t",)}
     words = {ours: (*SYNONYMS[ours], *more.get(ours, ())) for ours in ("correct", "error", *more)}
     found = {ours: next((several[word] for word in words[ours] if word in several), "") for ours in words}
     if found["correct"] or found["error"] or (found["answer"] and found["correct_answer"]):
         number = "ask" if found["error"] else "serial_position"
         return Long(number=number, columns={ours: stem for ours, stem in found.items() if stem})
-    there = {plain_name(name): name for name in names}
+    there = {folded_name(name): name for name in names}
     whole = {
         ours: next((there[word] for word in words[ours] if word in there), "") for ours in ("correct_answer", "answer")
     }
@@ -205,7 +205,7 @@ def suggestion(file: Path, recipe: Recipe) -> str:
         said, unused = opened.said, opened.unused
         read = opened.read
     except SpanLabError as error:
-        likely = {ours: [name for name in names if plain_name(name) in words] for ours, words in SYNONYMS.items()}
+        likely = {ours: [name for name in names if folded_name(name) in words] for ours, words in SYNONYMS.items()}
         read = {ours: found[0] for ours, found in likely.items() if found}
         said, unused = (str(error),), tuple(name for name in names if name not in read.values())
     lines = [f"# {line}" for sentence in said for line in sentence.splitlines()]
