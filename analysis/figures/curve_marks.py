@@ -23,6 +23,8 @@ PANEL = (190, 150)
 _IN_ORDER = {"field": "at", "type": "quantitative"}
 #: Distance of neighbouring agents at one position, as a share of a panel's width.
 _DODGE = 0.012
+#: Intervals by themselves, and before the thin lines of single people.
+_ALONE, _AMONG_PEOPLE = {"strokeWidth": 1.3, "opacity": 0.55}, {"strokeWidth": 2.4, "opacity": 1}
 
 
 def panel_label(length: Any) -> str:
@@ -238,7 +240,7 @@ class CurveChart:
         low_to_high = {"x": x, "y": {"field": "low", "type": "quantitative"} | upright, "y2": {"field": "high"}}
         spread = {
             "transform": [*alone, {"filter": "intervals"}],
-            "mark": {"type": "rule", "strokeWidth": 1.3, "opacity": 0.55, "clip": True},
+            "mark": {"type": "rule", "clip": True} | (_AMONG_PEOPLE if singles else _ALONE),
             "encoding": low_to_high | {"color": colour, "strokeOpacity": faint},
         }
         lines = {

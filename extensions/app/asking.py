@@ -93,7 +93,7 @@ def replay_arguments(asked: Mapping[str, Any], data: Path, lines: Sequence[Sessi
             arguments += ["--chat", setting]
         for option in ("max-tokens", "max-cost", "price"):
             if value := str(asked.get(option.replace("-", "_"), "")).strip():
-                if option == "max-tokens" and not value.isdigit():
+                if option == "max-tokens" and not value.isdecimal():
                     raise SpanLabError(f"the limit is a number of tokens; found '{value}'")
                 arguments += [f"--{option}", value]
         limited = any(option in arguments for option in ("--max-tokens", "--max-cost"))
@@ -196,7 +196,10 @@ def _costs_nothing(asked: Mapping[str, Any]) -> bool:
 
 
 def _agents(asked: Mapping[str, Any]) -> list[str]:
-    agents = [str(agent).strip() for agent in asked.get("agents", ()) if str(agent).strip()]
+    named = asked.get("agents", [])
+    if not isinstance(named, list):
+        raise SpanLabError(f"the agents are a list of names; found '{named}'")
+    agents = [str(agent).strip() for agent in named if str(agent).strip()]
     server = str(asked.get("server", "")).strip()
     models = str(asked.get("chat", "")).replace(",", " ").split()
     at = f"@{server}" if _provider(server) else ""
@@ -254,7 +257,7 @@ def _number(asked: Mapping[str, Any]) -> int | None:
     wanted = asked.get("trials", _FEW)
     if wanted in ("", "all", None):
         return None
-    if not str(wanted).isdigit() or not 1 <= int(wanted) <= _MOST:
+    if not str(wanted).isdecimal() or not 1 <= int(wanted) <= _MOST:
         raise SpanLabError(f"the number of trials is 1 to {_MOST}; found '{wanted}'")
     return int(wanted)
 

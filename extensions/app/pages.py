@@ -192,7 +192,7 @@ class AppPages:
         wanted, paradigm = request.query_params.get("search", "").strip(), request.query_params.get("paradigm", "")
         lines = _searched(lines, wanted, paradigm)
         pages = max(1, -(-len(lines) // _ON_PAGE))
-        number = min(pages, max(1, int(text))) if (text := request.query_params.get("page", "1")).isdigit() else 1
+        number = min(pages, max(1, int(text))) if (text := request.query_params.get("page", "1")).isdecimal() else 1
         shown = lines[(number - 1) * _ON_PAGE : number * _ON_PAGE]
         return self._page(
             "sessions.html",
@@ -261,7 +261,7 @@ class AppPages:
         report, asked = await self._report(request), request.query_params
         everything = await run_in_threadpool(self.index.lines)
         lines = [line for line in everything if line.path in report.sessions]
-        number = int(text) if (text := asked.get("mark", "")).isdigit() else -1
+        number = int(text) if (text := asked.get("mark", "")).isdecimal() else -1
         answers = (
             await run_in_threadpool(self.reports.answers, report, lines, asked.get("figure", ""), number)
             if lines and number >= 0
@@ -561,7 +561,7 @@ def _value(text: str) -> Any:
 def _number(request: Request) -> int:
     """Which of the trials that can be played is wanted."""
     text = request.query_params.get("number", "0")
-    return int(text) % 1000 if text.isdigit() else 0
+    return int(text) % 1000 if text.isdecimal() else 0
 
 
 def _known(request: Request) -> str:

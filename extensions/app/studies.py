@@ -120,7 +120,7 @@ class Studies:
         self.file(name)
         questions = [line.strip() for line in str(asked.get("questions", "")).splitlines() if line.strip()]
         points = str(asked.get("points", "7"))
-        if not questions or not points.isdigit():
+        if not questions or not points.isdecimal():
             raise SpanLabError("write at least one question, one on each line")
         ends = {1: str(asked.get("low", "")).strip(), int(points): str(asked.get("high", "")).strip()}
         rating = {"from": 1, "to": int(points), "labels": {at: label for at, label in ends.items() if label}}
@@ -169,7 +169,7 @@ class Studies:
     def links(self, name: str, asked: Mapping[str, Any]) -> list[dict[str, str]]:
         """Links for people at home, each with its picture to be read by a phone."""
         count = str(asked.get("n", "1"))
-        if not count.isdigit() or not 1 <= int(count) <= _MOST_LINKS:
+        if not count.isdecimal() or not 1 <= int(count) <= _MOST_LINKS:
             raise SpanLabError(f"the number of links is 1 to {_MOST_LINKS}; found '{count}'")
         address = str(asked.get("address", "")).strip().rstrip("/")
         given = {"address": address} if address else {}

@@ -85,6 +85,14 @@ def test_no_page_of_somebody_else_changes_anything(
     assert not (folder / ".app" / "jobs").exists()
 
 
+@pytest.mark.parametrize(
+    ("odd", "said"), [({"agents": 5}, "list of names"), ({"agents": ["ideal"], "trials": "²"}, "number of trials")]
+)
+def test_what_no_page_asks_is_refused_in_a_sentence(client: TestClient, odd: dict[str, Any], said: str) -> None:
+    refused = client.post("/jobs/replay", json={"paradigm": "vsr", **odd}, headers={"origin": BASE})
+    assert (refused.status_code, said in refused.text) == (422, True)
+
+
 def test_a_trial_that_is_played_has_no_answer_and_is_nobody_s(client: TestClient) -> None:
     pictures = client.get("/paradigms/vsr/play", params={"list_length": "4"}).json()
     assert {key for one in pictures for key in one} == {"source", "ms", "self_paced", "phase", "asks", "words"}
@@ -93,6 +101,7 @@ def test_a_trial_that_is_played_has_no_answer_and_is_nobody_s(client: TestClient
     assert len(seen) > 8  # other trials, other pictures
     assert client.get("/paradigms/vsr/play", params={"list_length": "99"}).status_code == 422
     assert client.get("/paradigms/vsr/play", params={"list_length": "4a"}).status_code == 422
+    assert client.get("/paradigms/vsr/play", params={"list_length": "4", "number": "²"}).status_code == 200
 
 
 def test_replies_that_could_not_be_read_stand_beside_what_is_right(client: TestClient, folder: Path) -> None:
