@@ -1,29 +1,4 @@
 """The same for every test of the house: see tests/helpers/suite.py."""
 
-from suite import (
-    _frozen,
-    _inside,
-    _xvfb,
-    data,
-    pytest_collection_modifyitems,
-    pytest_runtest_protocol,
-    repository,
-    run,
-    screen,
-    study,
-    things,
-)
-
-__all__ = [
-    "_frozen",
-    "_inside",
-    "_xvfb",
-    "data",
-    "pytest_collection_modifyitems",
-    "pytest_runtest_protocol",
-    "repository",
-    "run",
-    "screen",
-    "study",
-    "things",
-]
+from suite import *  # noqa: F403
+from suite import pytest_runtest_protocol as pytest_runtest_protocol

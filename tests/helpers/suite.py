@@ -47,6 +47,20 @@ from spanlab.sessions.record import writer as recorder
 if TYPE_CHECKING:
     from spanlab.sessions.studies.study import Study
 
+#: what the conftest of every folder of tests takes
+__all__ = [
+    "_frozen",
+    "_inside",
+    "_xvfb",
+    "data",
+    "pytest_collection_modifyitems",
+    "repository",
+    "run",
+    "screen",
+    "study",
+    "things",
+]
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 

@@ -3,20 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from suite import _frozen, _inside, _xvfb, data, pytest_collection_modifyitems, repository, run, screen, study, things
-
-__all__ = [
-    "_frozen",
-    "_inside",
-    "_xvfb",
-    "data",
-    "pytest_collection_modifyitems",
-    "repository",
-    "run",
-    "screen",
-    "study",
-    "things",
-]
+from suite import *  # noqa: F403
 
 
 @pytest.fixture(autouse=True)
