@@ -10,9 +10,6 @@ from typing import Any
 
 import page_tools
 import pytest
-
-pytest.importorskip("uvicorn", reason="a part of a bare installation")
-
 from chromium import Chromium, Tab, chromium
 from page_bench import Served, data_folder
 from page_stages import walk

@@ -11,9 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("uvicorn", reason="a part of a bare installation")
-
 from command_line import command_line
 from scripted_page import SCREEN, ScriptedPage, hello, until
 from starlette.testclient import TestClient

@@ -9,9 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("starlette", reason="a part of a bare installation")
-
 from chromium import chromium
 from command_line import command_line
 from scripted_page import SCREEN

@@ -17,8 +17,6 @@ from spanlab.extensions.browser.participant import chromium as chromium_module
 from spanlab.sessions import read_responses
 from spanlab.sessions.record.reader import find_sessions, read_session
 
-pytest.importorskip("uvicorn", reason="a part of a bare installation")
-
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:

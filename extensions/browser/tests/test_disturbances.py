@@ -9,9 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("uvicorn", reason="a part of a bare installation")
-
 from chromium import Chromium, Tab, chromium
 from page_bench import Served, data_folder, hands_of, served
 

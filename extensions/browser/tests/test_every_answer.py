@@ -11,12 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import battery_bench
 import pandas as pd
 import pytest
-
-pytest.importorskip("uvicorn", reason="a part of a bare installation")
-
-import battery_bench
 from battery_bench import SAID, Typist, study_in
 from chromium import Chromium, Warp, chromium
 from image_paradigms import write_faces

@@ -16,9 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("uvicorn", reason="a part of a bare installation")
-
 from scripted_page import ScriptedPage, hello, until
 
 from spanlab.extensions.browser.participant.channel import Channel, PageEvent, Turns

@@ -17,9 +17,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-pytest.importorskip("uvicorn", reason="a part of a bare installation")
-
 from chromium import Chromium, Lines, Tab, chromium, need_chromium
 from page_bench import data_folder
 

@@ -13,9 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("starlette", reason="a part of a bare installation")
-
 from scripted_page import ScriptedPage, TrialPage, hello, until
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect

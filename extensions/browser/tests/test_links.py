@@ -9,9 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("uvicorn", reason="a part of a bare installation")
-
 from chromium import chromium
 from scripted_page import ScriptedPage, TrialPage, Wire, until
 from study_files import study_in

@@ -10,9 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("uvicorn", reason="a part of a bare installation")
-
 from scripted_page import ScriptedPage, TrialPage, Wire, until
 
 from spanlab.core.locale import sentence

@@ -10,12 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image
-
-pytest.importorskip("uvicorn", reason="a part of a bare installation")
-
 from chromium import Chromium, chromium
 from page_bench import data_folder, hands_of, served
+from PIL import Image
 
 from spanlab.extensions.browser.participant.frames import FrameStore
 from spanlab.extensions.browser.visits.offers import StudyOffer

@@ -12,9 +12,6 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-
-pytest.importorskip("uvicorn", reason="a part of a bare installation")
-
 from scripted_page import SCREEN, ScriptedPage, Wire
 
 from spanlab.core.errors import ParadigmError

@@ -11,9 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("starlette", reason="a part of a bare installation")
-
 from command_line import command_line
 from scripted_page import SCREEN
 from starlette.testclient import TestClient

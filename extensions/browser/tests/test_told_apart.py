@@ -7,9 +7,6 @@ import re
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("uvicorn", reason="a part of a bare installation")
-
 from command_line import Run, command_line
 from scripted_page import ScriptedPage, Wire
 from study_files import Guest

@@ -7,9 +7,6 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("starlette", reason="a part of a bare installation")
-
 from pydantic import BaseModel
 
 from spanlab.extensions.browser.participant.messages import words

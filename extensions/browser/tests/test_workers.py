@@ -13,9 +13,6 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("uvicorn", reason="a part of a bare installation")
-
 from scripted_page import ScriptedPage, Wire, hello, until
 from session_tools import command
 from study_files import study_in

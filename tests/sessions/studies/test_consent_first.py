@@ -140,7 +140,6 @@ def test_a_study_without_consent_asks_at_once(tmp_path: Path, data: Path) -> Non
 
 def at_the_page(tmp_path: Path, data: Path, refusing: bool) -> list[Mapping[str, Any]]:
     """What the page of a participant is told, who types all of it at every form."""
-    pytest.importorskip("uvicorn", reason="a part of a bare installation")
     from scripted_page import ScriptedPage, Wire
 
     from spanlab.extensions.browser.visits.serving import make_server, running
