@@ -196,7 +196,7 @@ TITLES: dict[str, str] = {
     "false_alarm_rate": "False alarms",
     "accuracy": "Correct",
     "dprime": "d′ (signed, mean of blocks)",
-    "dprime_abs": "d′ without its sign",
+    "dprime_abs": "Sensitivity (|d′|)",
     "dprime_pooled": "d′ (signed)",
     "lure_rate": "False alarms on lures",
     "before_rate": "On lures that match N−1 back",
