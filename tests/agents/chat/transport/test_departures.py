@@ -191,6 +191,41 @@ def test_so_it_is_on_an_encrypted_connection(certificate: Path, monkeypatch: pyt
     assert watched.between > 0, "what the system does not take at once is gone when all of it is"
 
 
+def test_so_it_is_through_a_proxy(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the proxy itself is asked is not a departure."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate, certificate.with_suffix(".key"))
+    watched, asked = Watched(), []
+
+    async def passing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append((await reader.readuntil(b"\r\n\r\n")).split()[0])
+        there = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        await asyncio.gather(_pass_on(reader, there[1]), _pass_on(there[0], writer))
+
+    async def work() -> Served:
+        nonlocal port
+        async with _serving(lambda number: "answers", context) as served:
+            port = int(served.url.split(":")[2].partition("/")[0])
+            proxy = await asyncio.start_server(passing, "127.0.0.1", 0)
+            monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{proxy.sockets[0].getsockname()[1]}")
+            await _ask(served.url, watched, "one", "two " + "x" * 50_000)
+            proxy.close()
+            return served
+
+    port = 0
+    assert asyncio.run(work()).read == 2
+    assert asked == [b"CONNECT"]
+    assert (watched.happened, watched.between) == (["leaves", "gone"] * 2, 0)
+
+
+async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while data := await reader.read(65_536):
+        writer.write(data)
+    writer.close()
+
+
 @pytest.mark.parametrize(
     ("end", "said"),
     [("closes", "connection in doubt"), ("breaks off", "connection"), ("babbles", "connection")],
