@@ -14,12 +14,7 @@ from .format import counted as counted
 from .format import csv_text as csv_text
 from .format import harmless as harmless
 from .recipes import read_recipe as read_recipe
-from .trials_format import GivenTrial as GivenTrial
-from .trials_format import ImportedSet as ImportedSet
-from .trials_format import ReadingOptions as ReadingOptions
-from .trials_format import TrialSet as TrialSet
-from .trials_format import TrialsFormat as TrialsFormat
-from .trials_format import WritingOptions as WritingOptions
-from .trials_format import format_problems as format_problems
-from .trials_format import import_sets as import_sets
-from .trials_format import refused as refused
+from .trial_sets import ImportedSet as ImportedSet
+from .trial_sets import TrialSet as TrialSet
+from .trial_sets import given_trial as given_trial
+from .trial_sets import import_sets as import_sets

@@ -128,10 +128,7 @@ class Report:
 
 
 class Format(Generic[R, W]):
-    """A format of others. A direction that a subclass does not define is refused with a message.
-
-    Formats that hold trials one by one are less work as :class:`.trials_format.TrialsFormat`.
-    """
+    """A format of others. A direction that a subclass does not define is refused with a message."""
 
     #: ``spanlab import NAME``, ``spanlab export NAME``
     name: ClassVar[str] = ""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 from command_line import Run, complaint
@@ -15,13 +16,12 @@ from spanlab.exchange import (
     FORMATS,
     Format,
     Options,
-    ReadingOptions,
     Report,
-    TrialSet,
-    TrialsFormat,
+    Side,
 )
 from spanlab.exchange.format import FormatRegistry
-from spanlab.paradigms import compile_trial, load_paradigm
+from spanlab.paradigms import compile_trial
+from spanlab.paradigms.compile import drawn_values
 from spanlab.paradigms.trials_file import TrialsFile
 from spanlab.sessions.plan import plan_trials
 
@@ -50,41 +50,40 @@ def install(site: Path, module: str, points: dict[str, str], monkeypatch: pytest
 def test_a_format_of_another_package_is_one_small_file(
     tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The example of the documentation: its trials are those of a session with the same options,
-    and come back as they were."""
+    """The example of the documentation: trials come as they were written."""
     module, points = documented()
     assert len(module.splitlines()) <= 24
     install(tmp_path / "site", module, points, monkeypatch)
     assert "lab-json  " in run("import", "--help")[1]
-    assert "--set NAME=LEVEL" in run("export", "lab-json", "--help")[1]
-    choice = ("--trials", "6", "--seed", "4", "--set", "list_length=2,5", "--generator", "published")
-    assert run("export", "lab-json", "vsr", "trials.json", *choice) == (0, "trials.json: 6 trials\n", "")
+    planned = plan_trials("vsr", 4, {"list_length": [2, 5]}, 6, generator="published")
+    written = trials_json(planned)
+    (tmp_path / "trials.json").write_text(json.dumps(written), encoding="utf-8")
     assert run("import", "lab-json", "trials.json", "-o", "imported") == (0, "imported/vsr.jsonl: 6 trials\n", "")
     back = TrialsFile(tmp_path / "imported" / "vsr.jsonl")
-    planned = plan_trials("vsr", 4, {"list_length": [2, 5]}, 6, generator="published")
-    assert (back.header.generator, back.header.source) == (
-        "published",
-        {"format": "lab-json", "file": "trials.json", "left_out": 0},
-    )
+    assert back.header.generator == "published"
     again = [compile_trial(back.paradigm, one.levels, 0, "published", one.draws).steps for one in back]
     assert again == [one.compile(planned.paradigm, "published").steps for one in planned.plan]
     # what is wrong is told, and leaves nothing behind
-    assert "did you mean 'vsr'" in complaint(*run("export", "lab-json", "vsrr", "other.json"))
-    assert "the design 'span' of vsr chooses levels by the answers" in complaint(
-        *run("export", "lab-json", "vsr", "other.json", "--design", "span")
-    )
-    assert "trials.json exists; name a new folder or file" in complaint(
-        *run("export", "lab-json", "vsr", "trials.json")
-    )
     assert "Did you mean 'lab-json'?" in complaint(*run("import", "labjson", "trials.json", "-o", "other"))
-    assert "nowhere cannot be read: there is no such file or folder" in complaint(
-        *run("import", "lab-json", "nowhere", "-o", "other")
+    written["trials"][1]["levels"] = {}
+    (tmp_path / "trials.json").write_text(json.dumps(written), encoding="utf-8")
+    assert "the level of 'list_length' is missing" in complaint(
+        *run("import", "lab-json", "trials.json", "-o", "other")
     )
-    (tmp_path / "file").write_text('{"task": "vsr"}', encoding="utf-8")
-    assert "file cannot be read by the format 'lab-json' (KeyError: 'trials')" in complaint(
-        *run("import", "lab-json", "file", "-o", "other")
-    )
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["file", "imported", "site", "trials.json"]
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["imported", "site", "trials.json"]
+
+
+def trials_json(planned: Any) -> dict[str, Any]:
+    """Planned trials as the laboratory's programs write them."""
+    trials = [
+        {
+            "name": f"trial {number}",
+            "levels": one.levels,
+            "draws": drawn_values(planned.paradigm, one.levels, one.seed, planned.generator),
+        }
+        for number, one in enumerate(planned.plan)
+    ]
+    return {"task": planned.paradigm.name, "generator": planned.generator, "trials": trials}
 
 
 def test_a_broken_package_is_named_and_hinders_no_other_format(
@@ -101,15 +100,11 @@ def test_a_broken_package_is_named_and_hinders_no_other_format(
     )
 
 
-class Given(TrialsFormat):
-    """Reads whatever a test wants it to."""
+class Given(Format):
+    """Reads what a test wants."""
 
     name = "given"
-    help = "What a test wants."
-    items: ClassVar[list[Any]] = []
-
-    def read_trials(self, source: Path, options: ReadingOptions) -> Any:
-        yield TrialSet(load_paradigm("vsr"), self.items)
+    reads = Side("trials", "What a test wants.", Options)
 
 
 def test_what_a_format_does_not_do_it_refuses() -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import csv
+import json
 import os
 import re
 import subprocess
@@ -25,6 +26,7 @@ import pytest
 
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import compile_trial, load_paradigm
+from spanlab.paradigms.compile import drawn_values
 from spanlab.paradigms.responses import RESPONSES
 from spanlab.stimuli import STIMULI
 
@@ -173,7 +175,11 @@ def test_the_package_is_installed_and_does_what_the_page_says(tmp_path: Path) ->
         ideal,
     ), "the event of the package is a column where it happened"
     assert said[2].split() == ["data/rings-ideal-s1", "data/rings-stubborn-s1"]
-    assert spanlab(tmp_path, "import", "lab-json", "trials.json", "-o", "imported") == "imported/vsr.jsonl: 3 trials\n"
+    levels = {"list_length": 3}
+    draws = drawn_values(load_paradigm("vsr"), levels, 1, "corrected")
+    trials = {"task": "vsr", "generator": "corrected", "trials": [{"name": "1", "levels": levels, "draws": draws}]}
+    (tmp_path / "trials.json").write_text(json.dumps(trials), encoding="utf-8")
+    assert spanlab(tmp_path, "import", "lab-json", "trials.json", "-o", "imported") == "imported/vsr.jsonl: 1 trial\n"
     assert "lab-json" in spanlab(tmp_path, "list", "--formats")
     code = (
         "from spanlab.agents.network.models import ARCHITECTURES; print(ARCHITECTURES.get('leaky').__doc__ or"

@@ -1,22 +1,18 @@
-"""A format: trials as one JSON document, as the laboratory's programs read them."""
+"""A format: trials as one JSON document, as the laboratory's programs write them."""
 
 import json
 
-from spanlab.exchange import GivenTrial, TrialSet, TrialsFormat
+from spanlab.exchange import Format, Options, Side, TrialSet, counted, given_trial, import_sets
 from spanlab.paradigms import load_paradigm
 
 
-class LabJson(TrialsFormat):
+class LabJson(Format):
     name = "lab-json"
-    help = "Trials as one JSON document, as the laboratory's programs read them."
+    reads = Side("trials", "Trials as one JSON document, as the laboratory's programs write them.", Options)
 
-    def read_trials(self, source, options):
-        document = json.loads(source.read_text(encoding="utf-8"))
-        yield TrialSet(
-            load_paradigm(document["task"]), [GivenTrial(**one) for one in document["trials"]], document["generator"]
-        )
-
-    def write_trials(self, trials, output, options):
-        listed = [{"name": one.name, "levels": one.levels, "draws": one.draws} for one in trials.trials]
-        document = {"task": trials.paradigm.name, "generator": trials.generator, "trials": listed}
-        output.write_text(json.dumps(document), encoding="utf-8")
+    def read(self, sources, output, options, report):
+        document = json.loads(sources[0].read_text(encoding="utf-8"))
+        paradigm = load_paradigm(document["task"])
+        trials = [given_trial(paradigm, **one) for one in document["trials"]]
+        (done,) = import_sets(sources[0], output, [TrialSet(paradigm, trials, document["generator"])])
+        report.done(f"{done.file}: {counted(done.trials, 'trial')}")
