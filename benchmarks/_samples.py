@@ -508,6 +508,7 @@ def of_model(people: int, base: float = 0.5, *, fall: float = 0.0, network: floa
                             "oracle": False,
                             "step": 1,
                             "ask": 1,
+                            "outcome": "answered",
                             "chance": 0.1,
                         },
                         **{

@@ -17,6 +17,7 @@ from scipy.special import ndtr
 from spanlab.analysis.data.scoring import Scored
 from spanlab.analysis.effects.conditions import conditions_effect
 from spanlab.analysis.effects.effect import Effect, between_panels, trends
+from spanlab.analysis.effects.recall import lag_rows, pooled
 from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.inference import Margin, equivalence_test
 from spanlab.analysis.means.cell_means import unit_means
@@ -58,7 +59,14 @@ def answerers(people: int, trials: int, paradigm: str) -> pd.DataFrame:
     return pd.DataFrame(
         fixed
         | own
-        | {"block": 1, "practice": False, "output_position": np.nan, "edit_distance": np.nan, "rt_ms": np.nan}
+        | {
+            "block": 1,
+            "practice": False,
+            "row_trial": 0,
+            "output_position": np.nan,
+            "edit_distance": np.nan,
+            "rt_ms": np.nan,
+        }
     )
 
 
@@ -342,6 +350,7 @@ def free_recall(people: int, lists: int, follows: float, length: int = 6) -> Onc
         "ask": 1,
         "block": 1,
         "practice": False,
+        "row_trial": 0,
         "chance": 1 / 9,
         "edit_distance": np.nan,
     }
@@ -387,10 +396,12 @@ def _drawn_from(name: str, whole: pd.DataFrame) -> tuple[Effect, pd.DataFrame, n
     means of the crowd."""
     shown = effect(name)
     assert shown.prepare is not None
-    rows = shown.prepare(scored(whole)).items.sort_values("unit_trial", kind="stable").reset_index(drop=True)
+    lists, prepare = (lag_rows, pooled) if name == "lag_crp" else (shown.prepare, None)
+    rows = lists(scored(whole)).items.sort_values("unit_trial", kind="stable").reset_index(drop=True)
     starts = np.searchsorted(rows["unit_trial"].to_numpy(), np.arange(int(whole["unit_trial"].max()) + 2))
-    means = rows.groupby(["participant", shown.x], observed=True)["correct"].mean()
-    return replace(shown, prepare=None), rows, starts, means.groupby(level=1, observed=True).mean().to_dict()
+    ready = prepare(scored(rows)).items if prepare else rows
+    means = ready.groupby(["participant", shown.x], observed=True)["correct"].mean()
+    return replace(shown, prepare=prepare), rows, starts, means.groupby(level=1, observed=True).mean().to_dict()
 
 
 # the probit model, reliability, equivalence -------------------------------------------------------

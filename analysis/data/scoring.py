@@ -386,11 +386,13 @@ def _typed(table: pd.DataFrame, left_out: dict[str, int]) -> pd.DataFrame:
     table["correct"] = booleans(table["correct"]) if "correct" in table.columns else np.nan
     if "row_trial" in table.columns:
         table["row_trial"] = table["row_trial"].fillna(0).astype(np.int64)
-    unasked = (
-        absent(table["correct_answer"]) if "correct_answer" in table.columns else pd.Series(False, index=table.index)
-    )
-    table["_unanswerable"] = unasked & table["correct"].isna()
-    table["_intrusion"] = unasked & table["serial_position"].isna() & table["output_position"].notna()
+    if "correct_answer" in table.columns:
+        unlisted = absent(table["correct_answer"])
+        table["_unanswerable"] = unlisted & table["correct"].isna()
+    else:
+        unlisted = table.groupby("paradigm")["serial_position"].transform("count") > 0
+        table["_unanswerable"] = False
+    table["_intrusion"] = unlisted & table["serial_position"].isna() & table["output_position"].notna()
     return table.reset_index(drop=True)
 
 

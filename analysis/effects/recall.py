@@ -25,7 +25,7 @@ import pandas as pd
 
 from ...core.agent_kinds import KINDS
 from ..data.coding import decoded, groups
-from ..data.scoring import Scored
+from ..data.scoring import WHO, Scored
 from .reaction_times import KINDS as TIMED
 from .transforms import TRIAL, in_order, recalls
 
@@ -239,31 +239,48 @@ def _shuffled(answers: np.ndarray, of: Callable[[Sequence[int]], Any]) -> Any:
     )
 
 
-def lags(scored: Scored) -> Scored:
-    """For each list, a row for every lag that was possible: in which share of the cases it was
-    taken (``lag``), and in which share by shuffled positions."""
+def lag_rows(scored: Scored) -> Scored:
+    """For each list, a row for every lag that was possible (``lag``): how often it was taken and possible, and
+    how often by shuffled positions (``taken``, ``possible``, ``by_chance``, ``possible_by_chance``)."""
     heads, outputs = _outputs(scored)
     lengths = heads["list_length"].to_numpy(float).astype(int)
-    at, lag, share, baseline = [], [], [], []
+    rows = []
     for number, (answers, length) in enumerate(zip(outputs, lengths, strict=True)):
 
         def of(given: Sequence[int], length: int = int(length)) -> np.ndarray:
-            taken, possible = lag_counts(given, length)
-            return np.divide(taken, possible, out=np.full(len(taken), np.nan), where=possible > 0)
+            return np.array(lag_counts(given, length))
 
-        crp = of(answers.tolist())
-        there = np.flatnonzero(np.isfinite(crp))
-        if not len(there):
-            continue
-        expected = _shuffled(answers, of)
-        at += [number] * len(there)
-        lag += (there - length + 1).tolist()
-        share += crp[there].tolist()
-        baseline += expected[there].tolist()
-    rows = heads.iloc[at].assign(
-        lag=np.array(lag, float), correct=np.array(share, float), chance=np.array(baseline, float)
+        counts = of(answers.tolist())
+        there = np.flatnonzero(counts[1])
+        if len(there):
+            counted = np.concatenate([counts, _shuffled(answers, of)])[:, there]
+            rows.append(np.vstack([np.full(len(there), number), there - length + 1, counted]))
+    table = np.concatenate([np.empty((6, 0)), *rows], axis=1)
+    names = ("lag", "taken", "possible", "by_chance", "possible_by_chance")
+    found = heads.iloc[table[0].astype(int)].assign(**dict(zip(names, table[1:], strict=True)))
+    return Scored(found, scored.intrusions, scored.notes)
+
+
+def lags(scored: Scored) -> Scored:
+    """For each list, a row for every lag that was possible, see :func:`pooled`."""
+    return pooled(lag_rows(scored))
+
+
+def pooled(scored: Scored) -> Scored:
+    """Lists of :func:`lag_rows` with what each adds to the probability of a lag: how often somebody took it
+    in all lists of this length, of how often it was possible (Kahana, 1996). The mean over lists is this
+    ratio, and their variance is that of a ratio.
+    """
+    items = scored.items
+    person = items["participant"].astype(str)
+    keys = [*WHO, "list_length", "lag", person.where(person != "", items["session"].astype(str))]
+    means = items.groupby(keys, observed=True)[["taken", "possible", "by_chance", "possible_by_chance"]].transform(
+        "mean"
     )
-    return Scored(rows, scored.intrusions, scored.notes)
+    share = means["taken"] / means["possible"]
+    adds = (items["taken"] - share * items["possible"]) / means["possible"]
+    chance = means["by_chance"] / means["possible_by_chance"]
+    return Scored(items.assign(correct=share + adds, chance=chance), scored.intrusions, scored.notes)
 
 
 def clusters(scored: Scored) -> Scored:

@@ -4,6 +4,7 @@ planted ones."""
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,32 @@ def test_transitions_by_hand() -> None:
     assert crp([3, 4, 1], 5) == pytest.approx(
         [float("nan"), 1, 0, 0, float("nan"), 0.5, 0, float("nan"), float("nan")], nan_ok=True
     )
+
+
+@pytest.mark.parametrize("without", [(), ("correct_answer", "answer")])
+def test_transitions_are_pooled_over_the_lists_of_a_person(without: tuple[str, ...]) -> None:
+    """Kahana (1996): how often somebody took a lag in all lists, of how often it was possible; the same where
+    a table does not say which answers were right."""
+    lists = {"P1": [[1, 2, 3, 4], [1, 3, 2], [2, 9, 3, 4]], "P2": [[4, 3], [2, 1, 4], [3, 4, 1, 2]]}
+    data = together(
+        *(
+            recall([1, 2, 3, 4], one, number).assign(agent_kind="participant", agent="participant", participant=person)
+            for person, every in lists.items()
+            for number, one in enumerate(every, start=1)
+        )
+    ).drop(columns=[*without])
+    found = rows_by(effect("lag_crp").table(data, "sfr"), "lag")
+    for lag, row in found.items():
+        shares = []
+        for every in lists.values():
+            taken = possible = 0
+            for one in every:
+                for at, (here, there) in enumerate(pairwise(one)):
+                    if here <= 4 and there <= 4:
+                        taken += there - here == lag
+                        possible += here + lag in {1, 2, 3, 4} - {*one[: at + 1]}
+            shares += [taken / possible] if possible else []
+        assert row["mean"] == pytest.approx(np.mean(shares)), lag
 
 
 def test_clustering_by_hand() -> None:
