@@ -140,7 +140,7 @@ def _filled(text: str, words: dict[str, Any]) -> str:
 def show(
     paradigm: ParadigmArgument,
     output: Annotated[
-        PathLike, typer.Option("-o", "--output", help="PNG file to write", metavar="FILE")
+        PathLike, typer.Option("-o", "--output", help="file to write: .png, or .gif for a film", metavar="FILE")
     ],
     *,
     levels: LevelsOption = None,
@@ -148,19 +148,22 @@ def show(
     generator: GeneratorOption = None,
 ) -> Result:
     """Draw one trial's timeline: every display, its phase, its ms, the question and the correct
-    answer.
+    answer; or write the trial as a film that takes as long as it does for people.
 
     Examples
     --------
     >>> spanlab.show("vsr", "trial.png", levels={"list_length": 3}).file.name
     'trial.png'
     """
-    from ..paradigms.preview.sheet import trial_picture
+    from ..paradigms.preview.sheet import trial_picture, write_film
 
     file = Path(output)
-    if file.suffix.lower() not in ("", ".png"):
-        raise SpanLabError(f"a trial is drawn as a .png; found '{file.name}'")
+    if (kind := file.suffix.lower()) not in ("", ".png", ".gif"):
+        raise SpanLabError(f"a trial is drawn as a .png, or a film as a .gif; found '{file.name}'")
     loaded, trial = one_trial(paradigm, levels, seed, generator)
+    if kind == ".gif":
+        write_film(trial, file)
+        return Result([str(file)], files=[file])
     picture = trial_picture(trial, loaded)
     try:
         picture.save(file, format="PNG", dpi=picture.info["dpi"])

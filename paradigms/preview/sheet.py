@@ -1,11 +1,14 @@
 """One trial to look at. As a picture: a grid of its displays in order, each with its phase, its time, and the correct
-answer, made for print (2400 pixels wide, 20 cm at 300 dots per inch, higher or lower as the trial is long).
+answer, made for print (2400 pixels wide, 20 cm at 300 dots per inch, higher or lower as the trial is long). As a film:
+every display for as long as people see it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PIL import Image, ImageDraw
@@ -198,3 +201,37 @@ def _mark(page: Image.Image, ask: Ask, answer: Answer, x: int, y: int, side: int
         if region.value in values:
             x0, y0, x1, y1 = (round(part * side / CANVAS) for part in (region.x0, region.y0, region.x1, region.y1))
             ImageDraw.Draw(page).rectangle((x + x0, y + y0, x + x1 - 1, y + y1 - 1), None, _ACCENT, 6)
+
+
+#: of a film: the side of its pictures (pixels), how long is shown what waits for the participant, and
+#: the shortest time that every program shows (ms)
+FILM, SELF_PACED_MS, SHORTEST_MS = 480, 1500.0, 20
+
+
+def film_frames(trial: Trial) -> list[tuple[Image.Image, int]]:
+    """The pictures of a film, each with its time (ms), in hundredths of a second as GIF has them; what
+    is rounded off one picture is made up for by the next."""
+    percepts = [step.shown_after("right") for step in trial.steps]
+    displays = [display for percept in percepts for display in percept.displays]
+    ends = [0.0]
+    for display in displays:
+        ends.append(ends[-1] + (SELF_PACED_MS if display.ms is None else display.ms))
+    times = [max(SHORTEST_MS, 10 * (round(end / 10) - round(start / 10))) for start, end in pairwise(ends)]
+    return [(drawn(display.stimulus.scene(), FILM), ms) for display, ms in zip(displays, times, strict=True)]
+
+
+def write_film(trial: Trial, file: Path) -> None:
+    """Write a trial as a film, a ``.gif``.
+
+    Raises
+    ------
+    SpanLabError
+        when it cannot be written.
+    """
+    frames = film_frames(trial)
+    first, *others = [image.convert("P", palette=Image.Palette.ADAPTIVE) for image, _ in frames]
+    durations = [ms for _, ms in frames]
+    try:
+        first.save(file, format="GIF", save_all=True, append_images=others, duration=durations, loop=0, disposal=1)
+    except OSError as error:
+        raise SpanLabError(f"cannot write {file}: {error.strerror or error}") from None

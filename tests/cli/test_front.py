@@ -59,7 +59,7 @@ def test_figures_are_listed(run: Run) -> None:
 
 
 def test_files_that_would_not_be_what_they_are_called_are_refused(run: Run, tmp_path: Path) -> None:
-    assert "a trial is drawn as a .png; found 'x.jpg'" in complaint(
+    assert "a trial is drawn as a .png, or a film as a .gif; found 'x.jpg'" in complaint(
         *run("show", "vsr", "-o", "x.jpg")
     )
     assert not (tmp_path / "x.jpg").exists()

@@ -10,7 +10,7 @@ from paradigm_texts import load, text
 from PIL import Image
 
 from spanlab.paradigms import Trial, compile_trial, load_paradigm
-from spanlab.paradigms.preview.sheet import frames_of, trial_picture
+from spanlab.paradigms.preview.sheet import film_frames, frames_of, trial_picture, write_film
 from spanlab.stimuli.render.pixels import picture
 
 ACCENT = (24, 92, 170)
@@ -97,3 +97,21 @@ def test_trials_of_any_make_have_a_picture(draft: str, levels: dict) -> None:
     page = trial_picture(trial, title="A title")
     assert page.width == 2400
     assert accent(page) > 300
+
+
+def test_a_film_takes_as_long_as_the_trial(tmp_path: Path) -> None:
+    """Times are rounded to hundredths of a second, as GIF has them, and their errors do not add up."""
+    trial = trial_of(DRAFTS / "sts.yaml", {})
+    displays = [display for step in trial.steps for display in step.shown_after("right").displays]
+    planned = sum(1500.0 if display.ms is None else display.ms for display in displays)
+    frames = film_frames(trial)
+    assert len(frames) == len(displays)
+    assert abs(sum(ms for _, ms in frames) - planned) <= 10
+    assert np.array_equal(np.asarray(frames[0][0]), np.asarray(picture(displays[0].stimulus.scene(), 480)))
+    write_film(trial, tmp_path / "trial.gif")
+    with Image.open(tmp_path / "trial.gif") as film:
+        times = []
+        for number in range(getattr(film, "n_frames", 1)):
+            film.seek(number)
+            times.append(film.info["duration"])
+    assert sum(times) == sum(ms for _, ms in frames)
