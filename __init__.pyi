@@ -11,11 +11,11 @@ from .api.machines import read_responses as read_responses
 from .api.machines import replay as replay
 from .api.people import resume as resume
 from .api.people import run as run
-from .api.python import inspect_task as inspect_task
-from .api.python import render as render
 from .api.screens import display as display
 from .api.screens import timing as timing
+from .api.starting import inspect_task as inspect_task
 from .api.starting import new as new
+from .api.starting import render as render
 from .api.starting import show as show
 from .api.statistics import stats as stats
 from .api.studies import study_monitor as study_monitor

@@ -15,7 +15,7 @@ from typing_extensions import Unpack
 
 from ..core.atomic_files import written_in
 from ..core.errors import SpanLabError
-from ..core.table_cells import csv_text
+from ..core.json_values import csv_text
 from .options import (
     PathLike,
     Paths,
@@ -117,7 +117,7 @@ def loaded(data: Paths, *, people: PathLike | None = None, **reading: Unpack[Rea
         when nothing can be read, or a rule cannot be applied.
     """
     from ..analysis.data.loading import load
-    from ..exchange.recipes import read_recipe
+    from ..exchange.format import read_recipe
 
     recipe = reading.get("recipe")
     return load(
@@ -488,7 +488,7 @@ def compare(
         from ..analysis.inference import read_margins
         from ..analysis.planned import read_planned
         from ..analysis.report.page import Options
-        from ..exchange.recipes import read_recipe
+        from ..exchange.format import read_recipe
 
     given, place = paths(data), Path(output)
     if inside := next((path for path in given if path.resolve() == place.resolve()), None):

@@ -96,8 +96,8 @@ def _proportions(paradigm: Paradigm) -> list[str]:
 
 def _sounds(paradigm: Paradigm) -> list[str]:
     """Describe the number of sounds, and whether this computer can play them."""
+    from ..stimuli.own_files import SoundFacts
     from ..stimuli.render.speaker import no_sound
-    from ..stimuli.sound_files import SoundFacts
 
     sounds = [facts for facts in paradigm.reader.files.values() if isinstance(facts, SoundFacts)]
     if not sounds:

@@ -15,9 +15,8 @@ import typer
 
 from ..core.agent_kinds import NETWORK, PARTICIPANT
 from ..core.atomic_files import make_folder, write_whole
-from ..core.doors import entry_points_of
+from ..core.doors import entry_points_of, how_to_install, installed, need
 from ..core.errors import SpanLabError
-from ..core.extras import how_to_install, installed, need
 from .analysing import compare, figure
 from .machines import SessionResult, replay
 from .options import PathLike, one_trial, public

@@ -11,7 +11,7 @@ from typing_extensions import Unpack
 
 from ..core.atomic_files import written_in
 from ..core.errors import SpanLabError
-from ..core.table_cells import csv_text
+from ..core.json_values import csv_text
 from .analysing import DataArgument, MarginOption, PlannedOption, Reading, cautions, loaded
 from .options import PathLike, Result, Words, frame_lines, public, words
 

@@ -18,8 +18,7 @@ from ..core.errors import SpanLabError
 from ..core.event_loop import ending_as_ctrl_c
 from ..core.registry import nearest
 from ..core.version import __version__
-from .command_table import TITLES, Commands, panel_of
-from .making import SETTINGS
+from .command_table import SETTINGS, TITLES, Commands, panel_of
 
 
 class _Front(TyperGroup):

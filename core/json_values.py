@@ -1,10 +1,15 @@
-"""Values as JSON and YAML have them, with types that can be relied on; values by their keys."""
+"""Values as JSON and YAML have them, with types that can be relied on; values by their keys; cells of
+tables that are written for spreadsheets."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Hashable, Iterable
-from typing import Any, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -162,3 +167,27 @@ def _no_constant(name: str) -> NoReturn:
 
 #: How ``json`` is to read what must be JSON and nothing else.
 STRICT_JSON: dict[str, Any] = {"object_pairs_hook": _each_once, "parse_constant": _no_constant}
+
+
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+
+
+def harmless(text: str) -> str:
+    """A text that no spreadsheet takes for a formula: where it begins like one (``=``, ``+``, ``-``,
+    ``@``) and is neither a number nor a sign alone, an apostrophe stands before it.
+
+    Examples
+    --------
+    >>> harmless("=1+1"), harmless("-3.5"), harmless("-")
+    ("'=1+1", '-3.5', '-')
+    """
+    formula = len(text) > 1 and text[0] in ("=", "+", "-", "@", "\t", "\r") and not _NUMBER.fullmatch(text)
+    return f"'{text}" if formula else text
+
+
+def csv_text(table: pd.DataFrame) -> str:
+    """A table as CSV without its index, with :func:`harmless` texts."""
+    safe = table.copy()
+    for name in safe.columns[[kind.kind not in "biufcM" for kind in safe.dtypes]]:
+        safe[name] = safe[name].map(lambda value: harmless(value) if isinstance(value, str) else value)
+    return str(safe.to_csv(index=False))  # pyright: ignore[reportUnknownMemberType]

@@ -13,8 +13,10 @@ from .format import SkipMalformed as SkipMalformed
 from .format import counted as counted
 from .format import csv_text as csv_text
 from .format import harmless as harmless
-from .recipes import read_recipe as read_recipe
+from .format import read_recipe as read_recipe
 from .trial_sets import ImportedSet as ImportedSet
 from .trial_sets import TrialSet as TrialSet
+from .trial_sets import format_problems as format_problems
 from .trial_sets import given_trial as given_trial
 from .trial_sets import import_sets as import_sets
+from .trial_sets import refused as refused

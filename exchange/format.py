@@ -10,19 +10,21 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypeVar, override
 
 from ..core.errors import Problem, SpanLabError
+from ..core.json_values import csv_text as csv_text
+from ..core.json_values import harmless as harmless
 from ..core.registry import Registry
-from ..core.table_cells import csv_text as csv_text
-from ..core.table_cells import harmless as harmless
 from ..paradigms.paradigm import Generator
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from ..analysis.data.recipe import Recipe
+
 
 #: Trials that nobody has answered yet, answers that others have published, sessions recorded here,
 #: a table of answers that others recorded, or protocols.
@@ -218,3 +220,29 @@ class FormatRegistry(Registry[Format[Any, Any]]):
 
 
 FORMATS = FormatRegistry("format", "spanlab.formats")
+
+
+def read_recipe(texts: str | Sequence[str] | None) -> Recipe | None:
+    """What the columns of tables mean: from a file in YAML, or as typed (``subject=participant``);
+    None where nothing is said.
+
+    Raises
+    ------
+    SpanLabError
+        when the file cannot be read, or says what cannot be.
+    """
+    from ..analysis.data.recipe import Recipe, read_inline
+    from ..core.errors import ParadigmError
+    from ..paradigms.language.diagnostics import in_order, validated
+    from ..paradigms.language.yaml_source import read
+
+    given = [texts] if isinstance(texts, str) else [*(texts or ())]
+    if not given:
+        return None
+    if len(given) > 1 or Path(given[0]).suffix.lower() not in (".yaml", ".yml"):
+        return read_inline(given)
+    document = read(Path(given[0]))
+    recipe, problems = validated(Recipe, document.data)
+    if problems or not isinstance(recipe, Recipe):
+        raise ParadigmError(in_order(document.problem(path, message) for path, message in problems))
+    return recipe

@@ -27,9 +27,8 @@ from ..paradigms import (
     plan_session,
 )
 from ..paradigms.compile import one_of_each
-from ..paradigms.design import staircase_rule
+from ..paradigms.design import LevelsInUse, chosen_levels, levels_in_use, practice_levels, staircase_rule
 from ..paradigms.identity import canonical, trial_seed
-from ..paradigms.practice_levels import LevelsInUse, chosen_levels, levels_in_use, practice_levels
 from ..paradigms.responses import ResponseKind
 from ..paradigms.score_check import probe_trial
 from ..paradigms.translation import illegible

@@ -28,11 +28,11 @@ from ..core.locale import texts_for_people
 from ..core.worker_pool import WorkerPool
 from ..paradigms import Paradigm, PlannedTrial, network_tasks, resolve_levels
 from ..paradigms.compile import one_of_each
+from ..paradigms.design import practice_levels
 from ..paradigms.language.own_files import own_hash
 from ..paradigms.language.yaml_source import in_library
 from ..paradigms.network_view import NetworkView
 from ..paradigms.paradigm import paradigm_from_data
-from ..paradigms.practice_levels import practice_levels
 from ..paradigms.responses import ResponseKind
 from .costs import SessionLedger, SessionOutlook, estimate_session, write_account
 from .plan import ChosenTrials, Request, SessionPlan, check_plan, practises, try_out

@@ -111,7 +111,7 @@ class Runner:
         """The event with which the session goes on; settings that have changed are in it, and reported."""
         session, event = self.session, Resumed(event="resumed")
         if lines:
-            from ..agents.departures import in_vain
+            from ..agents.payments import in_vain
 
             event["paid_twice_at_most"] = in_vain(lines).count
         if self._changed:

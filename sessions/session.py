@@ -20,13 +20,13 @@ from ..core.errors import SpanLabError
 from ..core.json_values import as_object
 from ..core.locale import texts_for_people
 from ..paradigms import STANDARD_KEYS, AnswerKeys, Paradigm, PlannedTrial, Trial, load_paradigm, plan_practice
+from ..paradigms.design import LevelsInUse, levels_in_use
 from ..paradigms.identity import canonical, digest
 from ..paradigms.language.component_spec import filled
 from ..paradigms.language.own_files import KINDS, own_hash
 from ..paradigms.language.schema import SessionDesign
 from ..paradigms.language.yaml_source import in_library
 from ..paradigms.paradigm import paradigm_from_data
-from ..paradigms.practice_levels import LevelsInUse, levels_in_use
 from ..paradigms.triggers import Triggers, read_triggers
 from ..stimuli.own_files import content_of, remember, suffix_of
 from .record.reader import read_events, read_session, trial_key, trials_left, trials_taken

@@ -1,11 +1,12 @@
 """The appearance of a step: scenes, stimuli and their renderers."""
 
 from . import kinds  # declares the stimuli
-from .directions import FROM_TO, STEPS
 from .scene import (
     BACKGROUND,
     CANVAS,
     COLOURS,
+    FROM_TO,
+    STEPS,
     Arrow,
     Colour,
     Ellipse,

@@ -2,20 +2,29 @@
 
 A display names a file by the SHA-256 of its content and by nothing else, so that neither the name
 of a file nor its folder reaches anybody who answers. Where a file with this content lies is known
-here, for as long as the program runs.
+here, for as long as the program runs. What an image or a sound must be is here, too.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import re
+import wave
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
-from typing import Any, ClassVar, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
+
+import numpy as np
+from typing_extensions import override
 
 from ..core.errors import SpanLabError
 from ..core.registry import nearest
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,3 +210,253 @@ def content_of(sha256: str, name: str = "", noun: str = "image") -> bytes:
 def suffix_of(sha256: str) -> str:
     """Return the suffix of the file with this content."""
     return next((path.suffix.lower() for path in _PLACES.get(sha256, {})), "")
+
+
+_PICTURES = ("PNG", "JPEG", "BMP", "GIF", "WEBP")
+#: the longest side of an image, in pixels
+MAX_SIDE = 4096
+#: how pixels may be kept in a file; others (CMYK, 16 bits) would be turned into other colours
+_MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA")
+
+
+@dataclass(frozen=True, slots=True)
+class ImageFacts(FileFacts):
+    """The facts about an image without its pixels.
+
+    Parameters
+    ----------
+    width, height : in pixels, as it is meant to be seen
+    """
+
+    noun: ClassVar[str] = "image"
+    nouns: ClassVar[str] = "images"
+    suffixes: ClassVar[Sequence[str]] = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp")
+    instance: ClassVar[str] = "faces/01.png"
+    most_bytes: ClassVar[int] = 20_000_000
+
+    width: int
+    height: int
+
+    @staticmethod
+    @override
+    def measured(content: bytes) -> tuple[int, ...]:
+        return _opened(content).size
+
+
+def _opened(content: bytes) -> Image.Image:
+    """The image in a file, turned as its camera says.
+
+    Raises
+    ------
+    ValueError
+        when it cannot be shown as it is.
+    """
+    from PIL import Image, ImageOps, UnidentifiedImageError
+
+    try:
+        image = Image.open(io.BytesIO(content), formats=_PICTURES)
+        if max(image.size) > MAX_SIDE:
+            raise ValueError(
+                f"the image has {image.width} x {image.height} pixels; at most {MAX_SIDE} on each side are possible:"
+                " save it smaller"
+            )
+        if getattr(image, "n_frames", 1) > 1:
+            raise ValueError(
+                "the image is animated; a display stands still: save one of its frames, or show one display after"
+                " another"
+            )
+        if image.mode not in _MODES:
+            raise ValueError(
+                f"the image's colours are kept as {image.mode}, which would change on the screen: save it as RGB with 8"
+                " bits, such as a PNG"
+            )
+        image.load()
+        turned = ImageOps.exif_transpose(image)
+    except UnidentifiedImageError:
+        raise ValueError("the file holds no image that could be read (PNG, JPEG, BMP, GIF or WebP)") from None
+    except Image.DecompressionBombError:
+        raise ValueError(
+            f"the image is far too large; at most {MAX_SIDE} pixels on each side are possible: save it smaller"
+        ) from None
+    except (OSError, SyntaxError, EOFError) as error:
+        raise ValueError(f"the image is broken ({error}): save it again") from None
+    return turned
+
+
+@lru_cache(maxsize=64)
+def _pixels(sha256: str) -> Image.Image:
+    try:
+        return _opened(content_of(sha256)).convert("RGBA")
+    except ValueError as error:
+        raise SpanLabError(f"an image cannot be drawn: {error}") from None
+
+
+@lru_cache(maxsize=256)
+def pixels_at(sha256: str, width: int, height: int) -> Image.Image:
+    """An image at a size in pixels, see-through where its file is.
+
+    Raises
+    ------
+    SpanLabError
+        when its file has gone or changed.
+    """
+    from PIL import Image
+
+    image = _pixels(sha256)
+    if image.size == (width, height):
+        return image
+    if image.getchannel("A").getextrema()[0] == 255:
+        return image.resize((width, height), Image.Resampling.LANCZOS)
+    # colours of see-through pixels must not shine through at edges: they count as much as they are
+    # seen
+    return image.convert("RGBa").resize((width, height), Image.Resampling.LANCZOS).convert("RGBA")
+
+
+#: the longest sound (s)
+MAX_SECONDS = 600
+#: sample rates (Hz) that sound devices can play, or sounds can be converted from
+RATES_HZ = (8_000, 192_000)
+#: how samples may be kept; what others (ADPCM, MP3) give depends on who decodes them, or begins
+#: with a silence of their own
+_SOUNDS = ("WAV", "WAVEX", "FLAC", "OGG")
+_SAMPLES = ("PCM_U8", "PCM_S8", "PCM_16", "PCM_24", "PCM_32", "FLOAT", "DOUBLE", "VORBIS")
+#: the length of a RIFF file as its head says it, where the program that wrote it did not know
+_UNKNOWN_LENGTHS = (0, 0xFFFFFFFF)
+
+
+@dataclass(frozen=True, slots=True)
+class SoundFacts(FileFacts):
+    """The facts about a sound without its samples.
+
+    Parameters
+    ----------
+    frames : samples of each channel
+    rate_hz : samples a second
+    channels : 1 or 2
+    """
+
+    noun: ClassVar[str] = "sound"
+    nouns: ClassVar[str] = "sounds"
+    suffixes: ClassVar[Sequence[str]] = (".wav", ".flac", ".ogg")
+    instance: ClassVar[str] = "tones/01.wav"
+    most_bytes: ClassVar[int] = 50_000_000
+
+    frames: int
+    rate_hz: int
+    channels: int
+
+    @property
+    def ms(self) -> float:
+        """The duration of the sound."""
+        return self.frames * 1000 / self.rate_hz
+
+    @staticmethod
+    @override
+    def measured(content: bytes) -> tuple[int, ...]:
+        samples, rate_hz = _decoded(content)
+        return samples.shape[0], rate_hz, samples.shape[1]
+
+
+def _decoded(content: bytes) -> tuple[np.ndarray, int]:
+    """The samples in a file, float32 (frames, channels) from -1 to 1, and their rate.
+
+    Raises
+    ------
+    ValueError
+        when it cannot be played as it is.
+    """
+    try:
+        import soundfile
+    except (ImportError, OSError):  # it brings the library that it loads, but not for every system
+        raise ValueError(
+            "sound files cannot be read on this computer, which lacks the library libsndfile: install it (Debian,"
+            " Ubuntu: apt-get install libsndfile1)"
+        ) from None
+
+    try:
+        with soundfile.SoundFile(io.BytesIO(content)) as file:
+            if file.format not in _SOUNDS or file.subtype not in _SAMPLES:
+                raise ValueError(
+                    f"the sound is kept as {file.format} ({file.subtype}), which not every program plays alike: save it"
+                    " as WAV with 16 bits"
+                )
+            if file.channels > 2:
+                raise ValueError(f"the sound has {file.channels} channels; one (mono) or two (stereo) are possible")
+            if not RATES_HZ[0] <= file.samplerate <= RATES_HZ[1]:
+                raise ValueError(
+                    f"the sound has {file.samplerate:,} samples a second; from {RATES_HZ[0]:,} to {RATES_HZ[1]:,} are"
+                    " possible: save it at 48,000"
+                )
+            if file.frames > MAX_SECONDS * file.samplerate:
+                raise ValueError(
+                    f"the sound lasts {file.frames / file.samplerate:.0f} s; at most {MAX_SECONDS} s are possible:"
+                    " cut it"
+                )
+            if (
+                content[:4] == b"RIFF"
+                and (said := int.from_bytes(content[4:8], "little")) not in _UNKNOWN_LENGTHS
+                and said + 8 > len(content) + 1
+            ):
+                raise ValueError(
+                    f"the sound is broken (the file should have {said + 8:,} bytes and has {len(content):,}): save it"
+                    " again"
+                )
+            samples, rate_hz = file.read(dtype="float32", always_2d=True), int(file.samplerate)
+            if not len(samples) or len(samples) < file.frames:
+                raise ValueError(
+                    "the sound is empty"
+                    if not len(samples)
+                    else "the sound is broken (its end is missing): save it again"
+                )
+    except soundfile.SoundFileError:
+        raise ValueError("the file holds no sound that could be read (WAV, FLAC or Ogg Vorbis)") from None
+    if not np.isfinite(samples).all() or (file.subtype != "VORBIS" and np.abs(samples).max() > 1):
+        raise ValueError("the sound has samples beyond full scale, which would be cut off: save it less loud")
+    return np.clip(samples, -1, 1), rate_hz
+
+
+@lru_cache(maxsize=32)
+def samples_of(sha256: str) -> tuple[np.ndarray, int]:
+    """The samples of a sound, float32 (frames, channels) from -1 to 1, and their rate (Hz).
+
+    Raises
+    ------
+    SpanLabError
+        when its file has gone or changed.
+    """
+    try:
+        samples, rate_hz = _decoded(content_of(sha256, noun="sound"))
+    except ValueError as error:
+        raise SpanLabError(f"a sound cannot be played: {error}") from None
+    samples.flags.writeable = False
+    return samples, rate_hz
+
+
+@lru_cache(maxsize=64)
+def wav_file(sha256: str, volume: float = 1.0) -> bytes:
+    """A sound as a WAV file of 16 bits that holds its samples and nothing else: what programs write
+    beside them (titles, names) is left out.
+
+    Raises
+    ------
+    SpanLabError
+        when its file has gone or changed.
+    """
+    samples, rate_hz = samples_of(sha256)
+    return _wav(samples * np.float64(volume), rate_hz)
+
+
+@lru_cache(maxsize=4)
+def tone_file(frequency_hz: int, ms: int, rate_hz: int = 16_000) -> bytes:
+    """A tone as a WAV file."""
+    return _wav(0.5 * np.sin(2 * np.pi * frequency_hz * np.arange(rate_hz * ms // 1000) / rate_hz)[:, None], rate_hz)
+
+
+def _wav(samples: np.ndarray, rate_hz: int) -> bytes:
+    file = io.BytesIO()
+    with wave.open(file, "wb") as wav:
+        wav.setnchannels(samples.shape[1])
+        wav.setsampwidth(2)
+        wav.setframerate(rate_hz)
+        wav.writeframes(np.clip(np.round(samples * 32768), -32768, 32767).astype("<i2").tobytes())
+    return file.getvalue()

@@ -2,12 +2,18 @@
 
 x runs to the right and y down from the top left corner; coordinates are those of pixel centres,
 corners are inclusive, and fractions are truncated toward zero when a primitive is drawn at scale 1
-(the drawing conventions of the WorM benchmark, so that its frames can be matched to the pixel).
+(the drawing conventions of the WorM benchmark, so that its frames can be matched to the pixel). The
+eight directions of arrows are here, too.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from ..core.registry import nearest
 
 #: Width and height of the canvas.
 CANVAS = 96
@@ -122,7 +128,7 @@ class FileImage:
     """An image from a file, drawn into the area from (x0, y0) to (x1, y1), whose edges are not
     those of pixels (0 to 96).
 
-    ``sha256`` is the hash of the file (:mod:`.image_files`).
+    ``sha256`` is the hash of the file (:mod:`.own_files`).
     """
 
     x0: float
@@ -141,3 +147,44 @@ class Scene:
 
     primitives: tuple[Primitive, ...] = ()
     background: Colour = BACKGROUND
+
+
+#: Direction to (dx, dy); y runs down.
+STEPS: dict[str, tuple[int, int]] = {
+    "up": (0, -1),
+    "down": (0, 1),
+    "left": (-1, 0),
+    "right": (1, 0),
+    "up_left": (-1, -1),
+    "up_right": (1, -1),
+    "down_left": (-1, 1),
+    "down_right": (1, 1),
+}
+
+#: The benchmark's (WorM's) names say from where to where.
+FROM_TO = {
+    "up_down": "down",
+    "down_up": "up",
+    "left_right": "right",
+    "right_left": "left",
+    "upleft_downright": "down_right",
+    "downright_upleft": "up_left",
+    "upright_downleft": "down_left",
+    "downleft_upright": "up_right",
+}
+
+
+def _direction(value: Any) -> Any:
+    name = FROM_TO.get(value, value) if isinstance(value, str) else value
+    if not isinstance(name, str) or name not in STEPS:
+        raise ValueError(f"unknown direction '{value}'{nearest(value, STEPS)} (one of {', '.join(STEPS)})")
+    return name
+
+
+#: One of eight directions; the benchmark's from-to names (``up_down`` for down) are understood.
+Direction = Annotated[str, BeforeValidator(_direction), Field(json_schema_extra={"enum": list(STEPS)})]
+
+
+def direction_words(direction: str) -> str:
+    """``up and left``."""
+    return direction.replace("_", " and ")

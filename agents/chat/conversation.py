@@ -12,7 +12,7 @@ from ...core.errors import SpanLabError
 from ...paradigms import Ask, Percept, ResponseKind, WorkedExample
 from ...stimuli import Stimulus
 from ...stimuli.kinds.files import ShownSound
-from ...stimuli.sound_files import wav_file
+from ...stimuli.own_files import wav_file
 from ..base import Sentences, TrialContext
 from .messages import Message, Part, Picture, Request, Role, Sound, Text, chained
 from .options import as_written

@@ -16,7 +16,7 @@ from typing import Any
 
 from ...core.errors import SpanLabError
 from ...stimuli import STIMULI, Stimulus
-from ...stimuli.sound_files import tone_file
+from ...stimuli.own_files import tone_file
 from ..payments import Journal
 from .messages import Message, Part, Picture, Reply, Request, Sound, Text, chained
 from .settings import ChatSettings

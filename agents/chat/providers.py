@@ -28,8 +28,8 @@ from typing import Any, Literal
 from pydantic import Field, field_validator
 from typing_extensions import override
 
+from ...core.doors import need
 from ...core.errors import ParadigmError, Problem, SpanLabError
-from ...core.extras import need
 from ...core.registry import StrictModel, nearest
 from ...paradigms.language.diagnostics import in_order, validated
 from ...paradigms.language.yaml_source import Document, parse, read

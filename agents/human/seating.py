@@ -7,8 +7,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from ...core.doors import need
 from ...core.errors import SpanLabError
-from ...core.extras import need
 from ..base import AgentOptions
 from ..window import WindowAgent
 

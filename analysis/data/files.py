@@ -21,8 +21,8 @@ from typing import Any
 import pandas as pd
 from pandas.api.types import union_categoricals
 
+from ...core.doors import need
 from ...core.errors import SpanLabError
-from ...core.extras import need
 
 #: Endings of tables in text files.
 TEXT = (".csv", ".tsv", ".dat", ".txt")

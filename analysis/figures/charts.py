@@ -15,8 +15,8 @@ from typing import Any, Literal
 from xml.sax.saxutils import escape, quoteattr, unescape
 
 from ...core.atomic_files import written_in
+from ...core.doors import installed, need
 from ...core.errors import SpanLabError
-from ...core.extras import installed, need
 from ..data.style import Look
 
 #: The Vega-Lite that figures are written in.

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from ...core.atomic_files import write_whole
-from ...core.table_cells import csv_text
+from ...core.json_values import csv_text
 from ..data.style import CONDITION, Look
 from ..figures.charts import can_draw, for_page, recoloured, save
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from ...core.agent_kinds import PARTICIPANT
 from ...core.atomic_files import aside, user_cache, write_whole, written_in
+from ...core.doors import how_to_install
 from ...core.errors import SpanLabError
-from ...core.extras import how_to_install
 from ..data.exclusions import Rule
 from ..data.loading import Data, files_of, load
 from ..data.numbers import counted, limits, missing, number, p_value, whole

@@ -22,7 +22,6 @@ from spanlab.api import (
     table_lines,
 )
 from spanlab.core import SpanLabError, nearest
-from spanlab.exchange import read_recipe
 
 
 @public
@@ -57,6 +56,7 @@ def scores_by_person(
     [0.67, 0.67, 0.67]
     """
     from spanlab.analysis.data import plural
+    from spanlab.exchange import read_recipe
 
     from .files import gathered, write
 

@@ -17,9 +17,7 @@ from typing import Any
 
 from ...core.errors import SpanLabError
 from ...core.registry import nearest
-from ...stimuli.image_files import ImageFacts
-from ...stimuli.own_files import FileFacts, name_problem
-from ...stimuli.sound_files import SoundFacts
+from ...stimuli.own_files import FileFacts, ImageFacts, SoundFacts, name_problem
 from ..identity import digest
 from .expressions import is_expression, is_name, varies
 from .yaml_source import MAX_EXTENDS, YamlPath, beside, in_library, locate, read, scalar

@@ -18,10 +18,10 @@ from ...stimuli import Stimulus
 from ...stimuli.kinds.files import ShownSound
 from ...stimuli.kinds.plain import Blank, Tone
 from ..compile import asking_steps, compile_trial, resolve_levels
+from ..design import LevelsInUse
 from ..identity import trial_seed
 from ..language.schema import Example
 from ..paradigm import Generator, Paradigm
-from ..practice_levels import LevelsInUse
 from ..responses import Answer, ResponseKind
 from ..responses.keys import key_label
 from ..trial import NO_REASON, Percept, Prompt, Reason, Step, Trial

@@ -1,8 +1,10 @@
 from .base import RESPONSES as RESPONSES
 from .base import Answer as Answer
+from .base import Area as Area
 from .base import Dial as Dial
 from .base import ItemScore as ItemScore
 from .base import Ordered as Ordered
+from .base import Region as Region
 from .base import ResponseKind as ResponseKind
 from .base import Scale as Scale
 from .base import ScoreField as ScoreField
@@ -15,7 +17,5 @@ from .keys import AnswerKeys as AnswerKeys
 from .keys import is_button as is_button
 from .keys import key_label as key_label
 from .rating import Rating as Rating
-from .regions import Area as Area
-from .regions import Region as Region
 from .sequence import SerialOrder as SerialOrder
 from .text import TypedText as TypedText

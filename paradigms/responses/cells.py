@@ -12,8 +12,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from ...core.locale import sentence
-from .base import RESPONSES, Answer, ItemScore, ResponseKind, Surface
-from .regions import WHOLE_CANVAS, Area, row_regions
+from .base import RESPONSES, WHOLE_CANVAS, Answer, Area, ItemScore, ResponseKind, Surface, row_regions
 from .wording import OR, negated
 
 _NUMBER = re.compile(r"\d+")

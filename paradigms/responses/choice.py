@@ -17,9 +17,8 @@ from pydantic import Field, model_validator
 from ...core.json_values import grouped
 from ...core.locale import sentence
 from ...core.registry import Places, Words
-from .base import RESPONSES, Answer, ItemScore, ResponseKind, Surface
+from .base import RESPONSES, WHOLE_CANVAS, Answer, Area, ItemScore, Region, ResponseKind, Surface, row_regions
 from .keys import AnswerKeys, key_label, own_key
-from .regions import WHOLE_CANVAS, Area, Region, row_regions
 from .wording import DASH_END, HEAD_END, alike, dashed, negated, undressed
 
 #: So many characters may stand around a label that makes a whole reply, or its head.

@@ -15,9 +15,8 @@ from typing_extensions import override
 from ...core.locale import sentence
 from ...core.registry import as_tuples
 from ...stimuli.kinds.lettering import drawable
-from .base import RESPONSES, Answer, ItemScore, ResponseKind, Scale, Surface
+from .base import RESPONSES, Answer, Area, ItemScore, ResponseKind, Scale, Surface, row_regions
 from .keys import AnswerKeys
-from .regions import Area, row_regions
 from .wording import dashed, negated
 
 #: scales of at most so many numbers are boxes with keys; longer ones are a slider

@@ -14,10 +14,9 @@ from pydantic import Field, model_validator
 
 from ...core.locale import sentence
 from ...core.registry import Ints, Words
-from .base import RESPONSES, Answer, ItemScore, Ordered, ResponseKind, Surface
+from .base import RESPONSES, Answer, Area, Areas, ItemScore, Ordered, Region, ResponseKind, Surface, row_regions
 from .choice import layout_rows
 from .keys import is_key, own_key
-from .regions import Area, Areas, Region, row_regions
 from .wording import read_symbols
 
 

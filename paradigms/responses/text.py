@@ -12,8 +12,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from ...core.locale import sentence
-from .base import RESPONSES, Answer, ItemScore, Ordered, ResponseKind, Surface
-from .regions import Area, row_regions
+from .base import RESPONSES, Answer, Area, ItemScore, Ordered, ResponseKind, Surface, row_regions
 from .sequence import edit_distance
 from .wording import OR, negated, undressed
 

@@ -8,12 +8,11 @@ SAMPLERS.declare(
     {
         "change": ("change_arrays",),
         "lists": (
-            *("permutation", "one_of", "several", "place", "uniform", "normal", "weighted"),
-            *("matrix_patterns", "pattern_distractors"),
+            *("permutation", "one_of", "several", "place", "uniform", "normal"),
+            *("matrix_patterns", "pattern_distractors", "nouns", "noun_numbers"),
         ),
         "integration": ("integration_figure",),
         "nback": ("nback_block", "letter_noise", "cell_noise"),
-        "nouns": ("nouns", "noun_numbers"),
         "span": ("span_items", "span_distractors", "coordination_figure"),
         "updating": ("marker_walk", "marker_odds", "box_areas", "task_sequence"),
     },

@@ -1,17 +1,24 @@
-"""General samplers: permutations, choices without and with replacement and with weights, placement,
-numbers from distributions, and patterns: filled cells of a square grid."""
+"""General samplers: permutations, choices with and without replacement, placement, numbers from
+distributions, patterns (filled cells of a square grid), and words to remember.
+
+The list of 200 nouns was made for SpanLab. Its words have three to seven letters, none is a plural,
+none is a part of another, and any two differ by at least two letters put in, left out or changed; so
+that one word is not taken for another.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from math import comb
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, cast
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from ...core.registry import Real
+from ...core.registry import Real, nearest
 from ..identity import canonical
 from ..language.diagnostics import listed, show
 from .base import SAMPLERS, Sampler
@@ -228,39 +235,6 @@ class Normal(_Numbers):
         return (self.least is None or value >= self.least) and (self.most is None or value <= self.most)
 
 
-@SAMPLERS.register
-class Weighted(Sampler):
-    """Members of a pool that are not equally likely."""
-
-    name: ClassVar[str] = "weighted"
-    of: Pool = Field(description="number of values (drawn as 0, 1, ...), or the list to draw from")
-    weights: Annotated[list[Annotated[Number, Field(ge=0)]], Field(min_length=1)] = Field(
-        description="one weight for each value; its probability is the weight divided by their sum"
-    )
-    count: Count | None = Field(None, description="number of independent draws, as a list; a single value if not given")
-
-    @model_validator(mode="after")
-    def _possible(self) -> Weighted:
-        if len(self.weights) != len(members(self.of)):
-            raise ValueError(f"{len(self.weights)} weights for {len(members(self.of))} members")
-        if not sum(self.weights):
-            raise ValueError("one of the weights must be above 0")
-        return self
-
-    def draw(self, random: np.random.RandomState) -> Any:
-        ends, pool = np.cumsum(self.weights), members(self.of)
-        where = np.searchsorted(
-            ends, random.random_sample(1 if self.count is None else self.count) * ends[-1], side="right"
-        )
-        drawn = [pool[int(n)] for n in where]
-        return drawn[0] if self.count is None else drawn
-
-    def check(self, value: Any) -> None:
-        check_members(
-            [value] if self.count is None else value, 1 if self.count is None else self.count, members(self.of)
-        )
-
-
 Pattern = list[Annotated[int, Field(ge=0)]]
 
 
@@ -390,3 +364,58 @@ class PatternDistractors(Sampler):
             raise ValueError("a distractor is equal to a pattern that it must not be equal to")
         if self.distinct and len(set(sets)) < len(sets):
             raise ValueError("two distractors are the same")
+
+
+Word = Annotated[str, Field(min_length=1, max_length=40)]
+
+
+@lru_cache(maxsize=1)
+def nouns() -> tuple[str, ...]:
+    """The words of the list, in alphabetical order."""
+    return tuple((Path(__file__).parent / "nouns.txt").read_text(encoding="ascii").split())
+
+
+@SAMPLERS.register
+class Nouns(Sampler):
+    """Different words in random order, from a list of 200 common English nouns for things that one
+    can see or touch."""
+
+    name: ClassVar[str] = "nouns"
+    shorthand: ClassVar[str] = "take"
+    take: Annotated[int, Field(ge=1, le=200)] = Field(description="number to draw")
+
+    @classmethod
+    def vocabulary(cls) -> tuple[str, ...]:
+        return nouns()
+
+    def draw(self, random: np.random.RandomState) -> list[str]:
+        return [nouns()[n] for n in random.permutation(len(nouns()))[: self.take]]
+
+    def check(self, value: Any) -> None:
+        super().check(value)
+        _numbers(value)
+        again = next((word for n, word in enumerate(value) if word in value[:n]), None)
+        if again is not None:
+            raise ValueError(f"{show(again)} occurs twice")
+
+
+@SAMPLERS.register
+class NounNumbers(Sampler):
+    """The numbers of words in that list, from 0 in alphabetical order: their classes in the head of
+    a network. Nothing is random."""
+
+    name: ClassVar[str] = "noun_numbers"
+    shorthand: ClassVar[str] = "of"
+    arranges: ClassVar[bool] = True
+    of: list[Word] = Field(description="the words")
+
+    def draw(self, random: np.random.RandomState) -> list[int]:
+        return _numbers(self.of)
+
+
+def _numbers(words: list[str]) -> list[int]:
+    known_nouns = nouns()
+    strange = next((word for word in words if word not in known_nouns), None)
+    if strange is not None:
+        raise ValueError(f"{show(strange)} is none of the {len(known_nouns)} nouns{nearest(strange, known_nouns)}")
+    return [known_nouns.index(word) for word in words]

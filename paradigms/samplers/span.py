@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from ...stimuli.directions import STEPS
+from ...stimuli.scene import STEPS
 from ..language.diagnostics import listed, show
 from .base import SAMPLERS, Sampler
 from .lists import MatrixPatterns, PatternDistractors

@@ -10,8 +10,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from ...stimuli.directions import STEPS
 from ...stimuli.kinds.boxes import places
+from ...stimuli.scene import STEPS
 from ..language.diagnostics import listed, show
 from .base import SAMPLERS, Sampler
 

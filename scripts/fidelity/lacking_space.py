@@ -15,7 +15,7 @@ from fidelity_observers import Found, Known, Observer, among, answers, asked, no
 from spanlab.paradigms import Trial
 from spanlab.paradigms.samplers.span import direction_of
 from spanlab.paradigms.samplers.updating import moves
-from spanlab.stimuli.directions import STEPS
+from spanlab.stimuli.scene import STEPS
 
 _CD = ("colour", "orientation", "size", "gap", "conjunction")
 _GRID = 3

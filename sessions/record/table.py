@@ -18,8 +18,8 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, get_origin
 
 from ...core.atomic_files import replacing
+from ...core.doors import installed
 from ...core.errors import SpanLabError
-from ...core.extras import installed
 from .displays import TrialTiming, trial_timing
 from .events import AskedStep, Event, Notes, OwnColumns, Score, ShownDisplay, TrialStart
 from .further_events import OWN_EVENTS, event_cells

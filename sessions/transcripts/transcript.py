@@ -18,7 +18,7 @@ from ...agents.chat.messages import Reply, png
 from ...agents.chat.probe import LETTERS, letter_picture
 from ...agents.chat.reading.extraction import READER, read_reply
 from ...agents.chat.settings import ChatSettings
-from ...agents.departures import in_vain, refused
+from ...agents.payments import in_vain, refused
 from ...core.agent_kinds import kind_named
 from ...core.atomic_files import json_line, whole_folder
 from ...core.errors import SpanLabError

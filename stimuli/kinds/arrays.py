@@ -9,9 +9,20 @@ from typing import Annotated, ClassVar, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from ...core.registry import Ints, as_tuple, as_tuples
-from ..directions import STEPS, Direction, direction_words
 from ..render.fast.tiling import Family, Tiling
-from ..scene import BACKGROUND, CANVAS, COLOURS, Arrow, Colour, Line, Primitive, Rectangle
+from ..scene import (
+    BACKGROUND,
+    CANVAS,
+    COLOURS,
+    STEPS,
+    Arrow,
+    Colour,
+    Direction,
+    Line,
+    Primitive,
+    Rectangle,
+    direction_words,
+)
 from ..stimulus import STIMULI, ColourName, Tiled, cell_list, check_cells, colour_words, rgb, rows_of
 
 Grid = Annotated[int, Field(ge=2, le=16)]

@@ -10,9 +10,8 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from ...core.registry import StrictModel, as_tuple
-from ..directions import STEPS, Direction, direction_words
 from ..render.fast.tiling import Family, Tiling
-from ..scene import CANVAS, COLOURS, Arrow, Line, Primitive, Rectangle
+from ..scene import CANVAS, COLOURS, STEPS, Arrow, Direction, Line, Primitive, Rectangle, direction_words
 from ..stimulus import STIMULI, ColourName, Stimulus, Tiled, colour_words, rgb, row_column
 from .arrays import grid_cell
 

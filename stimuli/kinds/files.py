@@ -10,10 +10,8 @@ from typing_extensions import override
 
 from ...core.errors import SpanLabError
 from ...core.registry import Real
-from ..image_files import ImageFacts
-from ..own_files import Files, checked_name, facts_named, without_paradigm
+from ..own_files import Files, ImageFacts, SoundFacts, checked_name, facts_named, without_paradigm
 from ..scene import CANVAS, Colour, FileImage, Primitive
-from ..sound_files import SoundFacts
 from ..stimulus import STIMULI, ColourName, Stimulus, rgb
 from .oriented import Length, Place
 from .plain import Blank

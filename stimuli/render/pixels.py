@@ -18,7 +18,7 @@ import numpy as np
 from PIL import Image as Pillow
 from PIL import ImageDraw
 
-from ..image_files import pixels_at
+from ..own_files import pixels_at
 from ..scene import CANVAS, Arrow, Ellipse, FileImage, Image, Line, Polygon, Primitive, Rectangle, Scene, Text
 from .fonts import CAP_HEIGHT, face
 

@@ -24,7 +24,7 @@ import numpy as np
 from ...core.errors import SpanLabError
 from ..kinds.files import ShownSound
 from ..kinds.plain import Tone
-from ..sound_files import samples_of
+from ..own_files import samples_of
 
 Audible = ShownSound | Tone
 #: The sample rate that is asked for first; sounds of others are converted.

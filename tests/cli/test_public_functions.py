@@ -16,8 +16,7 @@ from typer import Typer
 import spanlab
 from spanlab.api.options import Result, declared, public
 from spanlab.cli.app import command_line as whole_command_line
-from spanlab.cli.command_table import COMMANDS, Commands, _added, _points, _shipped
-from spanlab.cli.making import as_command
+from spanlab.cli.command_table import COMMANDS, Commands, _added, _points, _shipped, as_command
 
 #: commands with a command for each format, which one function stands for; names that Python has
 FUNCTIONS = {"import": "import_data", "export": "export", "list": "catalogue"}

@@ -153,8 +153,8 @@ def _make(folder: Path, what: str) -> None:
         (folder / "all_trials_verbal.json").write_text(json.dumps(dict(list(blocks.items())[:3])), encoding="utf-8")
     elif what == "trials files":
         chosen = plan_trials("vsr", 1, {}, 5)
-        from spanlab.exchange import GivenTrial
         from spanlab.paradigms.compile import drawn_values
+        from spanlab.paradigms.trials_file import GivenTrial
 
         given = [
             GivenTrial(str(one.trial), one.levels, drawn_values(chosen.paradigm, one.levels, one.seed))

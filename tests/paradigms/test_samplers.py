@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from spanlab.core.json_values import weigh
 from spanlab.paradigms import SAMPLERS, Sampler
 from spanlab.paradigms.identity import stream
-from spanlab.stimuli.directions import STEPS
+from spanlab.stimuli.scene import STEPS
 
 SCALARS = st.one_of(st.integers(-99, 99), st.text(max_size=4), st.booleans(), st.none())
 POOLS = st.one_of(

@@ -15,7 +15,7 @@ from vector_sets import FORMS, Vectors, some_vectors, word2vec_binary, word2vec_
 
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import compile_trial, load_paradigm, network_arrays, random_vectors, read_vectors
-from spanlab.paradigms.samplers.nouns import nouns
+from spanlab.paradigms.samplers.lists import nouns
 from spanlab.stimuli import STIMULI
 
 # -- files -----------------------------------------------------------------------------------------

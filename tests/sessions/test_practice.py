@@ -17,8 +17,7 @@ from study_files import take as take_study
 from spanlab.agents.window import PageContent
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Paradigm, load_paradigm, plan_practice, plan_session
-from spanlab.paradigms.design import session_design
-from spanlab.paradigms.practice_levels import levels_in_use, practice_levels
+from spanlab.paradigms.design import levels_in_use, practice_levels, session_design
 from spanlab.paradigms.preview.example import example_levels
 from spanlab.sessions import Request, Runner, Session, begin, read_session, reopen
 from spanlab.sessions.practice import result_of

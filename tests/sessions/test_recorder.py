@@ -13,8 +13,8 @@ import pytest
 from session_tools import Saying, SayingEpisode, start, take
 
 from spanlab.agents.base import Response, TrialContext
-from spanlab.agents.departures import in_vain
 from spanlab.agents.oracles import Chance
+from spanlab.agents.payments import in_vain
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Percept, Truth, load_paradigm
 from spanlab.sessions import Runner, read_responses, reopen

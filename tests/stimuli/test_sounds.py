@@ -34,9 +34,8 @@ from spanlab.sessions import Request, Runner, begin, read_responses, reopen
 from spanlab.sessions.replaying import recorded_agent
 from spanlab.stimuli import own_files
 from spanlab.stimuli.kinds.files import ShownSound
-from spanlab.stimuli.own_files import content_of
+from spanlab.stimuli.own_files import content_of, samples_of, wav_file
 from spanlab.stimuli.render import speaker
-from spanlab.stimuli.sound_files import samples_of, wav_file
 
 PROBE = '{text: "?", sound: {file: "tones/{=back[0] + 1}.wav", volume: 0.5, words: "sound {=back[0] + 1}"}}'
 

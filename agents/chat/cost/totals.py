@@ -11,8 +11,7 @@ from pydantic import Field
 
 from ....core.errors import SpanLabError
 from ....core.registry import StrictModel
-from ...departures import faults, in_vain, refused, taken_in_vain
-from ...payments import Ledger
+from ...payments import Ledger, faults, in_vain, refused, taken_in_vain
 from ..messages import Reply, Taken, stored_reply
 from ..reading.extraction import cut_in_reasoning, reasoning_alone
 

@@ -17,8 +17,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
+from ....core.doors import need
 from ....core.errors import SpanLabError
-from ....core.extras import need
 from ..messages import Taken
 from ..open_request import SECRET_NAME, SECRET_VALUE
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from typing_extensions import override
 
+from ....core.doors import need
 from ....core.errors import SpanLabError
-from ....core.extras import need
 from ..messages import Reply
 from .departure import asked_wait
 from .endpoint import Endpoint, EndpointError

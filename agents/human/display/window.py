@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from ....core.doors import how_to_install, need
 from ....core.errors import SpanLabError
-from ....core.extras import how_to_install, need
 from ....stimuli.scene import BACKGROUND
 from .frames import NO_VSYNC_HZ, FrameGrid, Refreshes
 

@@ -165,7 +165,7 @@ def test_no_correct_answer_of_the_record_is_in_a_conversation(tmp_path: Path, ru
 def test_without_inspect_one_sentence_says_what_to_install(
     tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("spanlab.core.extras.installed", lambda _: False)
+    monkeypatch.setattr("spanlab.core.doors.installed", lambda _: False)
     monkeypatch.setitem(sys.modules, "inspect_ai", None)
     said = complaint(*run("export", "inspect", PERSON, "logs"))
     assert said.strip().endswith(

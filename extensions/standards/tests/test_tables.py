@@ -15,7 +15,7 @@ from command_line import Run, complaint
 from spanlab.analysis.data.loading import Data, load
 from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.nback.measures import nback_blocks
-from spanlab.exchange.recipes import read_recipe
+from spanlab.exchange.format import read_recipe
 
 PSYCHOPY = (
     "word,congruent,corrAns,practice.thisN,trials.thisN,key_resp.keys,key_resp.corr,key_resp.rt,participant,session,"

@@ -20,7 +20,7 @@ from effort import HANGS_S
 
 from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, RequestLimits
 from spanlab.agents.chat.scripted import LABEL, MODEL, ScriptedServer, demonstration_rules
-from spanlab.agents.departures import in_vain, refused
+from spanlab.agents.payments import in_vain, refused
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign

@@ -20,7 +20,7 @@ from spanlab.agents.network.checkpoints_io.checkpoint import load  # noqa: E402
 from spanlab.agents.network.training.run import train  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402
 from spanlab.paradigms import random_vectors, read_vectors  # noqa: E402
-from spanlab.paradigms.samplers.nouns import nouns  # noqa: E402
+from spanlab.paradigms.samplers.lists import nouns  # noqa: E402
 
 TINY: dict[str, Any] = {
     "name": "tiny",

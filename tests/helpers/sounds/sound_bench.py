@@ -77,7 +77,7 @@ def play(count: int) -> None:
     from spanlab.paradigms import Percept
     from spanlab.paradigms.trial import Display
     from spanlab.stimuli.kinds.files import ShownSound
-    from spanlab.stimuli.sound_files import SoundFacts
+    from spanlab.stimuli.own_files import SoundFacts
 
     with virtual_screen(1024, 768), tempfile.TemporaryDirectory() as folder:
         sounds = [

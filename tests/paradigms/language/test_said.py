@@ -96,9 +96,6 @@ def test_numbers_come_from_their_distributions() -> None:
     assert stats.kstest(normal, stats.norm(100, 15).cdf).pvalue > 0.01
     cut = drawn("normal", mean=100, sd=15, least=90, most=115)
     assert stats.kstest(cut, stats.truncnorm(-10 / 15, 1, 100, 15).cdf).pvalue > 0.01
-    weighted = drawn("weighted", of=["a", "b", "c"], weights=[1, 0, 3])
-    assert stats.binomtest(weighted.count("a"), 4000, 0.25).pvalue > 0.01
-    assert "b" not in weighted
     assert all(type(value) is int for value in drawn("uniform", 50, between=[1, 9], decimals=0))
 
 
@@ -107,8 +104,6 @@ def test_numbers_come_from_their_distributions() -> None:
     [
         ("uniform", {"between": [5, 10]}, 7.5, 11.0),
         ("normal", {"mean": 0, "sd": 1, "most": 2}, 1.5, 2.5),
-        ("weighted", {"of": ["a", "b"], "weights": [1, 2]}, "a", "c"),
-        ("weighted", {"of": 3, "weights": [1, 2, 1], "count": 2}, [0, 2], [0, 3]),
     ],
 )
 def test_given_numbers_are_looked_at(name: str, parameters: dict[str, Any], good: Any, bad: Any) -> None:
@@ -124,8 +119,6 @@ def test_given_numbers_are_looked_at(name: str, parameters: dict[str, Any], good
     [
         ("uniform", {"between": [9, 5]}, "above the highest"),
         ("normal", {"mean": 0, "sd": 1, "least": 2, "most": 1}, "must be below"),
-        ("weighted", {"of": 3, "weights": [1, 2]}, "2 weights for 3 members"),
-        ("weighted", {"of": 2, "weights": [0, 0]}, "above 0"),
     ],
 )
 def test_impossible_draws_are_refused(name: str, parameters: dict[str, Any], says: str) -> None:

@@ -21,8 +21,8 @@ from spanlab.paradigms.network_view import labels_of
 from spanlab.paradigms.paradigm import GENERATORS, Generator
 from spanlab.paradigms.responses import Choice
 from spanlab.paradigms.samplers.span import MOVEMENTS, direction_of
-from spanlab.stimuli.directions import STEPS
 from spanlab.stimuli.kinds.arrays import Matrix, eight_corners
+from spanlab.stimuli.scene import STEPS
 
 SEEDS = st.integers(0, 2**32 - 1)
 QUICK = settings(max_examples=40, deadline=None)

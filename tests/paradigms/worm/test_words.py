@@ -12,7 +12,7 @@ from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import RESPONSES, Trial, compile_trial, percept_bytes
 from spanlab.paradigms.compile import drawn_values
 from spanlab.paradigms.network_view import labels_of
-from spanlab.paradigms.samplers.nouns import nouns
+from spanlab.paradigms.samplers.lists import nouns
 from spanlab.stimuli.kinds.vocabulary import Word, WordArray
 
 #: paradigm, places of its array, longest list

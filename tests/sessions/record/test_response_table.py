@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import spanlab
-from spanlab.core import extras
+from spanlab.core import doors
 from spanlab.sessions.record import table as tables
 from spanlab.sessions.record.table import Table
 
@@ -56,8 +56,8 @@ def test_numbers_are_as_short_as_they_can_be() -> None:
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """An installation without the extras parquet and figures."""
-    there = extras.find_spec
-    monkeypatch.setattr(extras, "find_spec", lambda name: None if name in ("pyarrow", "vl_convert") else there(name))
+    there = doors.find_spec
+    monkeypatch.setattr(doors, "find_spec", lambda name: None if name in ("pyarrow", "vl_convert") else there(name))
     monkeypatch.setattr(tables, "_arrow", lambda: None)
 
 

@@ -24,7 +24,7 @@ from spanlab.agents.chat.messages import Message, Reply, Request, Text
 from spanlab.agents.chat.transport.client import Client
 from spanlab.agents.chat.transport.departure import Departures, Fault
 from spanlab.agents.chat.transport.endpoint import certificates
-from spanlab.agents.departures import InVain, in_vain
+from spanlab.agents.payments import InVain, in_vain
 from spanlab.sessions import find_sessions
 from spanlab.sessions.transcripts.transcript import Transcript
 

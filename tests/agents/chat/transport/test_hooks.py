@@ -25,8 +25,8 @@ from spanlab.agents.chat import (
     RequestLimits,
     SendHook,
 )
+from spanlab.core.doors import installed
 from spanlab.core.errors import SpanLabError
-from spanlab.core.extras import installed
 from spanlab.paradigms import PlannedTrial, load_paradigm, plan_session
 from spanlab.sessions import Request as Wanted
 from spanlab.sessions import Runner, Session, begin, read_responses, read_session, reopen
