@@ -14,6 +14,7 @@ from ..core.registry import nearest
 from ..stimuli import Stimulus
 from ..stimuli.kinds.files import ShownSound
 from ..stimuli.kinds.lettering import Lines
+from ..stimuli.kinds.together import Together
 from .language.diagnostics import listed
 from .language.expressions import varies
 from .language.yaml_source import Document, YamlPath
@@ -31,6 +32,9 @@ def translated(stimulus: Stimulus, words: Words) -> Stimulus:
         return Lines.model_validate({**stimulus.model_dump(), "text": words[stimulus.text]})
     if isinstance(stimulus, ShownSound) and (visual := translated(stimulus.visual, words)) is not stimulus.visual:
         return stimulus.model_copy(update={"visual": visual})
+    if isinstance(stimulus, Together):
+        parts = tuple(part.model_copy(update={"show": translated(part.show, words)}) for part in stimulus.parts)
+        return stimulus if parts == stimulus.parts else stimulus.model_copy(update={"parts": parts})
     return stimulus
 
 

@@ -75,10 +75,13 @@ class Reason:
     ----------
     text : in words, by language
     frames : areas of the canvas that it is about, each as (x0, y0, x1, y1)
+    compare : with which of the displays before it, counted back among those of its kind, it has to
+        be compared; 0 = with none
     """
 
     text: Prompt | None = None
     frames: tuple[tuple[float, float, float, float], ...] = ()
+    compare: int = 0
 
 
 #: where the file gives none

@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -41,6 +41,7 @@ from spanlab.paradigms import (
     plan_session,
 )
 from spanlab.paradigms.design import session_design
+from spanlab.paradigms.translation import translated
 from spanlab.sessions import Request, Runner, begin
 from spanlab.stimuli import Scene, Stimulus
 from spanlab.stimuli.render.palette import PALETTES, recoloured
@@ -65,6 +66,7 @@ class Reader(WindowAgent):
         self.pages: list[tuple[str, PageContent | AskedDisplay]] = []
         self.random = np.random.RandomState(3)
         self.keys = AnswerKeys()
+        self.words: Mapping[str, str] = {}
 
     @override
     def start(self, context: TrialContext) -> Guess:
@@ -90,7 +92,8 @@ class Guess(WindowEpisode):
         if percept.ask is None:
             return None
         reader, ask = self._reader, percept.ask
-        asked = AskedDisplay(replace(ask, kind=ask.kind.with_keys(reader.keys)), percept.displays[0].stimulus)
+        board = translated(percept.displays[0].stimulus, reader.words)
+        asked = AskedDisplay(replace(ask, kind=ask.kind.with_keys(reader.keys)), board)
         if all(asked != kept for _, kept in reader.pages):
             reader.pages.append((f"question-{percept.phase}", asked))
         return Response(ask.kind.guess(reader.random), 500.0)
@@ -145,7 +148,7 @@ def pages_of(name: str, language: str) -> list[tuple[str, PageContent | AskedDis
             plan,
             Request(seed=1, language=language, participant="reader", practice=paradigm.practice is not None),
         )
-        reader.keys = session.answer_keys
+        reader.keys, reader.words = session.answer_keys, paradigm.translations.get(language, {})
         Runner(session, reader).run()
     return reader.pages
 

@@ -4,6 +4,7 @@ thanks."""
 from __future__ import annotations
 
 import itertools
+import re
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -28,6 +29,8 @@ from .strategies.one_by_one import TrialTaker, one_by_one
 Note = Callable[[Event], None]
 
 
+#: Where a sentence of instructions ends.
+_SENTENCE_ENDS = re.compile(r"(?<=[.?!])\s+")
 #: So many volumes in a row that are missing are a pause of the scanner.
 MOST_LOST = 10
 #: What the assistant may decide about somebody who has not passed, beside another attempt: name,
@@ -98,8 +101,18 @@ class ParticipantFlow:
             # every question says below it how it is answered; here nobody would know which of them
             # is meant
             after = [] if self._questions and len(legends) > 1 else [*worked, f"# {self._text('how')}", *legends]
-            self._page(paradigm.titled(self._language), instructions, example=pictured, after="\n\n".join(after))
+            title, text = paradigm.titled(self._language), instructions
+            if self._shown_instructions:
+                title, text = self._text("changed_title", title=title), self._changed(instructions)
+            self._page(title, text, example=pictured, after="\n\n".join(after))
             self._shown_instructions = instructions
+
+    def _changed(self, instructions: str) -> str:
+        """Return instructions that are not those from before, with what is new in them first."""
+        known = set(_SENTENCE_ENDS.split(self._shown_instructions))
+        fresh = [one for one in _SENTENCE_ENDS.split(instructions) if one not in known]
+        new = f"{self._text('changed')} {' '.join(fresh)}"
+        return f"{new}\n\n# {self._text('changed_all')}\n\n{instructions}"
 
     def first(self) -> PlannedTrial:
         """The trial that comes first: one of practice, where there is practice."""
@@ -240,7 +253,9 @@ class ParticipantFlow:
             self._compiled(planned).steps, judged, self._language, self._session.answer_keys, reasons
         )
         text, after = ("", words) if pictures else (words, "")
-        self._page(self._text("practice"), text, example=tuple(pictures), after=after)
+        texts = paradigm.translations.get(self._language, {})
+        shown = tuple(replace(display, stimulus=translated(display.stimulus, texts)) for display in pictures)
+        self._page(self._text("practice"), text, example=shown, after=after)
 
     def _compiled(self, planned: PlannedTrial) -> Trial:
         return planned.compile(self._session.paradigm, self._session.info["generator"])

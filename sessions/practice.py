@@ -17,9 +17,10 @@ from ..paradigms import (
     Step,
 )
 from ..paradigms.compile import DEFAULT_INTERVAL_MS
-from ..paradigms.preview.example import ExampleDisplay, OwnMark, WorkedQuestion
+from ..paradigms.preview.example import ExampleDisplay, OwnMark, WorkedQuestion, called
 from ..paradigms.trial import NO_REASON, Reason
 from ..stimuli import Stimulus
+from ..stimuli.kinds.lettering import Lines
 from ..stimuli.kinds.plain import Blank
 from .plan import UnseenTrials
 from .record.events import Event
@@ -243,14 +244,15 @@ def feedback_on(
         one for one in stored if one[0].percept.ask is not None and one[0].percept.ask.kind.surface().dial is not None
     ]
     told: list[str] = [_distances([scores for _, scores in dials], language) if len(dials) == len(stored) else total]
-    explained = _explained(answered, stored, keys, reasons)
-    if len(stored) == 1 and explained:
+    plain = _plain_questions(steps, judged, keys, reasons)
+    explained = plain[:_EXPLAINED]
+    if len(answered) == 1 and explained:
         told = [sentence(f"session.one_{'right' if stored[0][1][0]['correct'] else 'wrong'}", language)]
-    elif explained and stored is answered:
-        items = items_of([score for _, scores in stored for score in scores])
-        told = [sentence("session.some", language, right=sum(items), all=len(items))]
+    elif explained:
+        told = [total if stored is not answered else total.partition("\n\n")[0]]
+        told += [sentence("session.explained", language, all=len(plain), n=_EXPLAINED)] * (len(plain) > _EXPLAINED)
     told += _explanations(explained, language)
-    pictures = list(explained)
+    pictures = _beside_what_came_before(explained, steps)
     for step, scores in stored:
         assert step.percept.ask is not None
         kind = step.percept.ask.kind.with_keys(keys)
@@ -264,44 +266,56 @@ def feedback_on(
     return "\n\n".join(filter(None, told)), pictures
 
 
-def _explained(
-    answered: Sequence[tuple[Step, Scores]],
-    stored: Sequence[tuple[Step, Scores]],
-    keys: AnswerKeys,
-    reasons: Sequence[Reason],
-) -> list[ExampleDisplay]:
+def _plain_questions(
+    steps: Sequence[Step], judged: Sequence[Scores], keys: AnswerKeys, reasons: Sequence[Reason]
+) -> list[tuple[int, ExampleDisplay]]:
     """Pictures of questions with one answer, with the given and the right one: of the only one, or
-    of the first wrong ones of several."""
-    why, displays = iter(reasons), list[ExampleDisplay]()
-    for place, (step, scores) in enumerate(answered, start=1):
+    of the wrong ones of several; each with the number of its step."""
+    why, displays = iter(reasons), list[tuple[int, ExampleDisplay]]()
+    asked = [(number, step) for number, step in enumerate(steps) if step.percept.ask is not None]
+    for place, ((number, step), scores) in enumerate(zip(asked, judged, strict=False), start=1):
         ask, answer = step.percept.ask, step.truth.answer
         if ask is None or answer is None:
             continue
         reason, kind, (score, *more) = next(why, NO_REASON), ask.kind.with_keys(keys), scores
         surface = kind.surface()
         plain = not (more or surface.several or surface.dial is not None or surface.ordered is not None)
-        if not plain or (step, scores) not in stored or (score["correct"] and len(stored) > 1):
+        if not plain or (score["correct"] and len(asked) > 1):
             continue
         verdict: Literal["right", "wrong"] = "right" if score["correct"] else "wrong"
         given = () if score["answer"] is None else (OwnMark(score["answer"], verdict),)
-        worked = WorkedQuestion(kind, answer, ask.prompt, reason, place if len(answered) > 1 else None)
-        displays.append(ExampleDisplay(_board(step), kind, questions=(worked,), marks=given))
-    return displays[:_EXPLAINED]
+        worked = WorkedQuestion(kind, answer, ask.prompt, reason, place if len(asked) > 1 else None)
+        displays.append((number, ExampleDisplay(_board(step), kind, questions=(worked,), marks=given)))
+    return displays
 
 
-def _explanations(explained: Sequence[ExampleDisplay], language: str) -> list[str]:
-    """What was answered to each pictured question, what is right, and why."""
+def _beside_what_came_before(
+    explained: Sequence[tuple[int, ExampleDisplay]], steps: Sequence[Step]
+) -> list[ExampleDisplay]:
+    """The pictures of questions, each after the one with which it has to be compared, where a file
+    says so of one of them; what has nothing before it comes after an empty one."""
+    if not any(display.questions[0].why.compare for _, display in explained):
+        return [display for _, display in explained]
+    pictures: list[ExampleDisplay] = []
+    for number, display in explained:
+        back = display.questions[0].why.compare
+        alike = [board for step in steps[:number] if type(board := _board(step)) is type(display.stimulus)]
+        before = alike[-back] if 0 < back <= len(alike) else Blank.model_validate({})
+        pictures += [ExampleDisplay(before, caption="before"), display]
+    return pictures
+
+
+def _explanations(explained: Sequence[tuple[int, ExampleDisplay]], language: str) -> list[str]:
+    """What was answered to each pictured question, what is right, and why: each in a sentence of its
+    own, and in a line of its own where there is one question."""
+    questions = [display.questions[0] for _, display in explained]
     lines: list[str] = []
-    for display in explained:
-        (question,) = display.questions
-        wrong = [mark.value for mark in display.marks if mark.verdict == "wrong"]
-        given = "".join(replace(question, answer=value).shown_answer(language) for value in wrong)
-        yours = sentence("session.yours", language, answer=given) if given else ""
-        if wrong and not given:
-            yours = sentence("session.crossed", language)
-        missed = "" if display.marks else sentence("session.unanswered", language)
-        told = question.describe(language, question.number)
-        lines.append(" ".join(filter(None, (told, yours, missed))))
+    for name, question, (_, display) in zip(called(questions, language), questions, explained, strict=True):
+        given = "".join(replace(question, answer=mark.value).shown_answer(language) for mark in display.marks)
+        yours = "unanswered" if not display.marks else "yours" if given else "crossed"
+        told = (sentence(f"session.{yours}", language, answer=given), question.describe(language))
+        head = name if name.endswith("?") else f"{name}."
+        lines.append(" ".join((head, *told)) if name else "\n".join(told))
     return lines
 
 
@@ -317,9 +331,11 @@ def _in_order(step: Step, kind: ResponseKind, scores: Scores, language: str) -> 
     if all(score["correct"] for score in scores):
         return "", []
     if ordered.labels:
-        return sentence(
+        told = sentence(
             "session.own_order", language, items=" · ".join(_item(kind, score, language) for score in scores)
-        ), []
+        )
+        rows = [[score[column] for score in scores] for column in ("answer", "correct_answer")]
+        return told, [_row(kind, row, caption) for row, caption in zip(rows, ("yours", "right_marked"), strict=True)]
     right = {
         score["correct_answer"]: number
         for number, score in enumerate(scores, start=1)
@@ -341,6 +357,12 @@ def _in_order(step: Step, kind: ResponseKind, scores: Scores, language: str) -> 
     if step.truth.answer is not None:
         displays.append(ExampleDisplay(board, kind, questions=(WorkedQuestion(kind, step.truth.answer),)))
     return "\n".join(lines), displays
+
+
+def _row(kind: ResponseKind, values: Sequence[Any], caption: str) -> ExampleDisplay:
+    """Items that are read, in their order, as a picture."""
+    items = " ".join("–" if value is None else kind.label(value) for value in values)
+    return ExampleDisplay(Lines.model_validate({"text": items, "size": 20}), caption=caption)
 
 
 def _item(kind: ResponseKind, score: Mapping[str, Any], language: str) -> str:
@@ -385,7 +407,7 @@ def _distances(judged: Sequence[Scores], language: str) -> str:
     if errors == [None]:
         return sentence("session.unanswered", language)
     off = ", ".join("–" if error is None else f"{abs(error):g}°" for error in errors)
-    return sentence("session.off", language, off=off)
+    return f"{sentence('session.off', language, off=off)} {sentence('session.off_means', language)}"
 
 
 def _board(step: Step) -> Stimulus:

@@ -65,6 +65,10 @@ ASK_KEYS: dict[str, str] = {
         "only for the worked example in the instructions: areas to frame in its picture, such as what has changed, each"
         " as [x0, y0, x1, y1]"
     ),
+    "compare": (
+        "only for pictures after practice: the display with which that of the question is compared, counted back among"
+        " those of its kind; 0 for none"
+    ),
     "classes": "for networks: the class of each allowed answer in the task's head; 0, 1, ... if not given",
 }
 #: columns of the response table for which a step may record a list of answers, and those for which
@@ -254,6 +258,7 @@ class AskSpec:
         self.frames = (
             None if beside.get("frames") is None else reader.template(beside["frames"], (*path, "frames"), variables)
         )
+        self.compare = reader.template(beside.get("compare", 0), (*path, "compare"), variables)
 
     @property
     def scored(self) -> bool:
@@ -277,7 +282,10 @@ class AskSpec:
             isinstance(area, list) and len(area) == 4 and all(map(is_number, area)) for area in frames
         ):
             raise self._wrong("frames", f"expected a list of areas, each as [x0, y0, x1, y1]; found {show(frames)}")
-        return Reason(text, tuple((x0, y0, x1, y1) for x0, y0, x1, y1 in frames))
+        compare = self.reader.fill(self.compare, (*self.path, "compare"), env)
+        if type(compare) is not int or compare < 0:
+            raise self._wrong("compare", f"expected a whole number from 0; found {show(compare)}")
+        return Reason(text, tuple((x0, y0, x1, y1) for x0, y0, x1, y1 in frames), compare)
 
     def build(self, env: Environment, displays: tuple[Display, ...]) -> tuple[Ask, Truth]:
         assert self.kind is not None

@@ -27,7 +27,7 @@ from ..responses.keys import key_label
 from ..trial import NO_REASON, Percept, Prompt, Reason, Step, Trial
 
 #: Most displays in a picture.
-MOST = 16
+MOST = 18
 #: Most displays of a phase, in an example whose file leaves that open, where not all of the trial
 #: has room.
 _EACH = 6
@@ -53,6 +53,8 @@ class WorkedQuestion:
         at_a_place = any(
             region.value == self.answer for region in surface.regions
         )  # whose number is not that of a key on the number pad
+        if isinstance(self.answer, int) and getattr(self.kind, "layout", None) == "3x3":
+            return sentence("counting.places", language).split(", ")[self.answer]
         if surface.dial is not None or (isinstance(self.answer, int) and at_a_place):
             return ""
         if isinstance(self.answer, tuple):
@@ -63,20 +65,12 @@ class WorkedQuestion:
         key = next((key_label(key, language) for key, value in surface.keys if value == self.answer), label)
         return label if at_a_place or isinstance(self.answer, int) or key == label else f"{label} ({key})"
 
-    def describe(self, language: str, number: int | None = None) -> str:
-        """Return the right answer and the reason, for people.
-
-        Parameters
-        ----------
-        number : of the question among several of an example
-        """
+    def describe(self, language: str) -> str:
+        """Return the right answer and the reason, for people."""
         answer = self.shown_answer(language)
-        right = sentence(
-            f"session.worked{'' if answer else '_marked'}{'' if number is None else '_number'}",
-            language,
-            answer=answer,
-            n="" if number is None else number,
-        )
+        surface = self.kind.surface()
+        shown = "_shown" if surface.several or surface.dial is not None else "_marked"
+        right = sentence(f"session.worked{'' if answer else shown}", language, answer=answer)
         label = self.kind.label(self.answer) if isinstance(self.answer, int | str) else ""
         return right if self.why.text is None else f"{right} {self.why.text.text_in(language, answer=label)}"
 
@@ -110,6 +104,8 @@ class ExampleDisplay:
     questions : those that are asked while it is there, with their answers
     marks : after a practice trial, the marks that somebody made
     phase : of its step
+    caption : after a practice trial, the sentence of the window that stands below it; empty where
+        that follows from questions and marks
     """
 
     stimulus: Stimulus
@@ -118,6 +114,24 @@ class ExampleDisplay:
     questions: tuple[WorkedQuestion, ...] = ()
     marks: tuple[OwnMark, ...] = ()
     phase: str = ""
+    caption: str = ""
+
+
+def called(questions: Sequence[WorkedQuestion], language: str) -> list[str]:
+    """Return what several questions are called: by what they ask where that is said once, else by
+    their numbers; a question that is alone in its trial has no name."""
+    if [question.number for question in questions] == [None]:
+        return [""]
+    asked = [None if question.prompt is None else question.prompt.text_in(language) for question in questions]
+    return [
+        words if words is not None and asked.count(words) == 1 < len(asked) else numbered(question, place, language)
+        for place, (words, question) in enumerate(zip(asked, questions, strict=True), start=1)
+    ]
+
+
+def numbered(question: WorkedQuestion, place: int, language: str) -> str:
+    """Return what a question is called by its number, or its place among those of an example."""
+    return sentence("window.question", language, n=question.number or place)
 
 
 def worked_answers(displays: Sequence[ExampleDisplay], language: str) -> list[str]:
@@ -127,9 +141,12 @@ def worked_answers(displays: Sequence[ExampleDisplay], language: str) -> list[st
     lines: list[str] = []
     for prompt, run in groupby(enumerate(questions, start=1), lambda item: item[1].prompt):
         alike = list(run)
-        answers = [question.describe(language, number if len(questions) > 1 else None) for number, question in alike]
         asked = [] if prompt is None else [prompt.text_in(language)]
-        reasons = len(alike) > 1 and any(question.why.text is not None for _, question in alike)
+        if len(alike) == 1:
+            lines.append(" ".join([*asked, alike[0][1].describe(language)]))
+            continue
+        answers = [f"{numbered(question, place, language)}. {question.describe(language)}" for place, question in alike]
+        reasons = any(question.why.text is not None for _, question in alike)
         lines += [*asked, *answers] if reasons else [" ".join([*asked, *answers])]
     return lines
 

@@ -294,7 +294,7 @@ class Choice(ResponseKind):
                 " Positions are numbered row by row, starting at the top left." if self.layout else ""
             )
         if self._seen:
-            last, name = len(self._places), "or_keypad" if self.layout == "3x3" else "or_place"
+            last, name = len(self._places), "or_digit_keypad" if self.layout == "3x3" else "or_digit"
             number = [sentence(f"legend.{name}", language, last=last)] if last <= 9 else []
             return " ".join([sentence("legend.click_word", language), *number])
         parts = [sentence("legend.click", language)] if self.layout is not None else []

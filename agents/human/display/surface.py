@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 from PIL import Image, ImageDraw
 
@@ -140,7 +140,7 @@ class SurfaceView:
         for prompt in prompts:
             self._prompt(prompt)
         for kind in kinds:
-            self._legend(kind)
+            self._legend(kind, "first")
             surface = kind.surface()
             if buttons and (shown := self.with_buttons(kind)) is not None:
                 for region in shown.regions:
@@ -189,8 +189,9 @@ class SurfaceView:
         block = TextBlock(text, round(self.letter_px * scale), **style)
         return self._pictures.put((key, self.language), lambda: set_text((block,), room))
 
-    def _legend(self, kind: ResponseKind) -> Any:
-        text = kind.legend("participant", self.language)
+    def _legend(self, kind: ResponseKind, counts: Literal["first", "last"]) -> Any:
+        """How to answer, and whether an answer can be changed."""
+        text = f"{kind.legend('participant', self.language)} {kind.finality(counts, self.language)}".rstrip()
         return self._text(("legend", text), text, colour=MUTED)
 
     def _said(self, name: str, n: int = 0, **style: Any) -> Any:
@@ -346,7 +347,7 @@ class SurfaceView:
             return
         else:
             self._draw_single(sheet, surface, under, now, chip)
-        self._line(self._legend(sheet.ask.kind), top)
+        self._line(self._legend(sheet.ask.kind, sheet.ask.counts), top)
 
     def _draw_buttons(self, sheet: AnswerSheet, surface: Surface, under: Region | None, now: float) -> None:
         """Draw the buttons of the answers, which say their keys themselves."""

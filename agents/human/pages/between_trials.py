@@ -30,6 +30,8 @@ COLUMN = 34
 #: Width of a display, in letters' heights, from which on an example shares a sheet with the text;
 #: and where answers are shown at small places.
 _WELL_SEEN, _WELL_SEEN_FINE = 5.5, 14.0
+#: Where that is too much for small places: from here on, alone on its sheet.
+_ALONE = 8.5
 #: And at least.
 _SEEN = 3.0
 #: Seconds for which a page stays at least, so that the press that ended the step before does not
@@ -240,7 +242,8 @@ def _items(
     well_seen = _WELL_SEEN_FINE if fine(page.example) else _WELL_SEEN
     # The picture is below the title, and what is below it on the same sheet where it is then large
     # enough.
-    for below, smallest in ((after, well_seen), (worked, well_seen), ([], well_seen), (worked, _SEEN), ([], _SEEN)):
+    alone, shared = (([], well_seen), ([], _ALONE)), ((after, well_seen), (worked, well_seen))
+    for below, smallest in (*shared, *alone, (worked, _SEEN), ([], _SEEN)):
         high = room[1] - sum(_height(item, column) for item in (above, *below)) - letter
         strip = Strip.within(page.example, (room[0], high), letter, smallest)
         if page.example and strip is not None:

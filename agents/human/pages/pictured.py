@@ -10,13 +10,13 @@ from functools import lru_cache
 from PIL import Image, ImageChops, ImageDraw
 
 from ....core.locale import sentence
-from ....paradigms import Answer, ResponseKind
+from ....paradigms import Answer, Region, ResponseKind
 from ....paradigms.preview.dial_marks import paste_mark
-from ....paradigms.preview.example import ExampleDisplay, OwnMark
+from ....paradigms.preview.example import ExampleDisplay, OwnMark, WorkedQuestion, called, numbered
 from ....stimuli.render.fonts import face
 from ....stimuli.render.pixels import picture
-from ....stimuli.scene import CANVAS, Scene
-from ..display.colours import ACCENT, BACKGROUND, MUTED, PALE, TEXT
+from ....stimuli.scene import CANVAS, Colour, Scene
+from ..display.colours import ACCENT, BACKGROUND, MUTED, ON_ACCENT, PALE, TEXT
 from ..display.lettering import fitting, pixels_of
 from ..display.pad import draw_keys, grid_picture
 
@@ -49,6 +49,7 @@ class Strip:
     letter : height of letters, in pixels
     left_out : whether a display is left out between two of them, which is said below all
     part : of the canvas that is pictured: left, upper, right and lower end, as shares
+    lines : how many lines of words there are below each display
     """
 
     many: int
@@ -57,6 +58,7 @@ class Strip:
     letter: int
     left_out: bool = False
     part: tuple[float, float, float, float] = (0.0, 0.0, 1.0, 1.0)
+    lines: tuple[int, ...] = (0,)
 
     @classmethod
     def within(
@@ -71,25 +73,28 @@ class Strip:
         letter : height of letters
         smallest : width that a display needs at least, in letters' heights
         """
-        small = fine(displays) or any(display.marks for display in displays)
+        small = fine(displays) or any(not display.phase for display in displays)
         part = _part(displays) if fine(displays) else (0.0, 0.0, 1.0, 1.0)
         wide, high = part[2] - part[0], part[3] - part[1]
         largest = (_LARGEST_FINE if small else _LARGEST) * letter / max(wide / _WIDER, high)
+        lines = tuple(len(words) for words in _captions(displays, "en"))
+        left_out = any(display.more for display in displays[:-1])
+        pairs = any(display.caption == "before" for display in displays)  # which stay in one row
 
         def fitting(columns: int) -> Strip:
-            strip = cls(len(displays), columns, 0, letter, any(display.more for display in displays[:-1]), part)
+            strip = cls(len(displays), columns, 0, letter, left_out, part, lines)
             across, down = (room[0] - strip.width) / columns / wide, (room[1] - strip.height) / strip.rows / high
             return replace(strip, side=int(min(across, down, largest)))
 
         strip = max(
-            (fitting(columns) for columns in range(1, len(displays) + 1)),
+            (fitting(columns) for columns in range(1 + pairs, len(displays) + 1, 1 + pairs)),
             key=lambda strip: (strip.side, strip.columns),
             default=None,
         )
         if strip is None or strip.side < smallest * letter:
             return None
         columns = -(-strip.many // strip.rows)  # rows of about the same length
-        return replace(strip, columns=columns, side=strip.side // 2 * 2)
+        return replace(strip, columns=columns + columns % (1 + pairs), side=strip.side // 2 * 2)
 
     @property
     def box(self) -> tuple[int, int, int, int]:
@@ -115,7 +120,7 @@ class Strip:
 
     @property
     def caption(self) -> int:
-        """Height of the words below a display, in pixels."""
+        """Height of a line of words, in pixels."""
         return round(1.5 * self.letter)
 
     @property
@@ -126,7 +131,13 @@ class Strip:
     @property
     def height(self) -> int:
         """Of the picture, in pixels."""
-        return self.rows * (self.size[1] + self.caption + self.letter // 2) + 2 + self.left_out * self.caption
+        return self._top(self.rows) + 1 + self.left_out * self.caption
+
+    def _top(self, row: int) -> int:
+        """The upper end of a row, below those before it with their words."""
+        rows = (self.lines[one * self.columns : (one + 1) * self.columns] for one in range(row))
+        words = sum(max(1, *lines) for lines in rows) * self.caption
+        return 1 + words + row * (self.size[1] + self.letter // 2)
 
     def draw(
         self,
@@ -144,23 +155,18 @@ class Strip:
         image = Image.new("RGB", (self.width, self.height), BACKGROUND)
         draw = ImageDraw.Draw(image)
         edge = max(1, round(self.letter / 14))
-        captions = _captions(displays, language, self.letter * 0.85, wide)
-        for number, (display, (words, size)) in enumerate(zip(displays, captions, strict=True)):
+        captions = fitted(displays, language, round(self.letter * 0.85), wide)
+        for number, (display, lines) in enumerate(zip(displays, captions, strict=True)):
             left, top = self._corner(number)
             board = picture(look(display.stimulus.scene()), self.side)
             if display.asks is not None:
                 _question(board, display, display.asks, self.side)
-                draw.text(
-                    (left + wide / 2, top + high + caption / 2),
-                    words,
-                    ACCENT,
-                    face(words, size, "semibold"),
-                    anchor="mm",
-                )
+            for line, words in enumerate(lines):
+                words.draw(draw, left + wide / 2, top + high + (line + 0.6) * caption)
             image.paste(board.crop(self.box), (left, top))
             colour, thick = (MUTED, edge) if display.asks is None else (ACCENT, 2 * edge)
             draw.rectangle((left, top, left + wide - 1, top + high - 1), None, colour, thick)
-            if self._leads_on(number) and display.phase:
+            if self._leads_on(number) and (display.phase or display.caption == "before"):
                 arrow = _arrow(self.gap, self.letter, display.more)
                 image.paste(arrow, (left + wide, top + (high - arrow.height) // 2))
         if any(display.more and self._leads_on(number) for number, display in enumerate(displays)):
@@ -177,8 +183,8 @@ class Strip:
     def _corner(self, number: int) -> tuple[int, int]:
         """The left upper corner of a display."""
         row, column = divmod(number, self.columns)
-        wide, high = self.size
-        return column * (wide + self.gap) + 1, row * (high + self.caption + self.letter // 2) + 1
+        wide = self.size[0]
+        return column * (wide + self.gap) + 1, self._top(row)
 
 
 def _question(image: Image.Image, display: ExampleDisplay, asks: ResponseKind, side: int) -> None:
@@ -188,7 +194,8 @@ def _question(image: Image.Image, display: ExampleDisplay, asks: ResponseKind, s
         grid = grid_picture(surface.regions, side, PALE)
         image.paste(grid, (0, 0), grid)
     draw_keys(draw, surface, 0, 0, side)
-    _own(draw, display.marks, asks, side)
+    if surface.several:
+        _own(draw, display.marks, asks, side)
     if (dial := surface.dial) is not None:
         for question in display.questions:
             assert isinstance(question.answer, int)
@@ -199,6 +206,35 @@ def _question(image: Image.Image, display: ExampleDisplay, asks: ResponseKind, s
     for question in display.questions:
         mark_answer(draw, question.answer, asks, side)
         _frames(draw, question.why.frames, side)
+        if display.marks and not surface.several:
+            places = {region.value: region for region in surface.regions}
+            wrong = [mark.value for mark in display.marks if mark.verdict == "wrong"]
+            for value, sign in (*((value, "wrong") for value in wrong), (question.answer, "right")):
+                if isinstance(value, int | str) and (region := places.get(value)) is not None:
+                    _badge(draw, region, sign, side)
+
+
+def _badge(draw: ImageDraw.ImageDraw, region: Region, sign: str, side: int) -> None:
+    """Draw a tick or a cross in the corner of a place, so that what is there is still seen; around
+    a wrong one a thin frame, as the right one has a thick one."""
+    factor = side / CANVAS
+    x0, y0, x1, y1 = (part * factor for part in (region.x0, region.y0, region.x1, region.y1))
+    small = min(x1 - x0, y1 - y0)
+    radius = max(8.0, small / 8)
+    x, y = x1 - 1.3 * radius, y1 - 1.3 * radius
+    if 4 * radius > small:
+        x, y = (x0 + x1) / 2, (y0 + y1) / 2
+    if sign == "wrong":
+        draw.rectangle((x0 + 1, y0 + 1, x1 - 2, y1 - 2), None, TEXT, max(1, round(side / 160)))
+    fill, ink = (ACCENT, ON_ACCENT) if sign == "right" else (ON_ACCENT, TEXT)
+    draw.ellipse((x - radius, y - radius, x + radius, y + radius), fill, ink, 2)
+    draw_sign(draw, sign, x, y, radius / 3.6, ink, max(2, round(radius / 4)))
+
+
+def draw_sign(draw: ImageDraw.ImageDraw, sign: str, x: float, y: float, unit: float, ink: Colour, thick: int) -> None:
+    """Draw a tick, a cross or two arrows around a point."""
+    for line in _SIGNS[sign]:
+        draw.line([(x + a * unit, y + b * unit) for a, b in line], ink, thick)
 
 
 def _part(displays: Sequence[ExampleDisplay]) -> tuple[float, float, float, float]:
@@ -221,9 +257,10 @@ def _part(displays: Sequence[ExampleDisplay]) -> tuple[float, float, float, floa
 def heading(displays: Sequence[ExampleDisplay], language: str) -> str:
     """Return the words above an example, or above pictures of somebody's own answer."""
     marks = [mark for display in displays for mark in display.marks]
+    captions = {display.caption for display in displays}
     if any(mark.number is not None for mark in marks):
         return sentence("window.own_order", language)
-    if any(display.questions and not display.phase for display in displays):
+    if "yours" in captions or any(display.questions and not display.phase for display in displays):
         return sentence("window.own_and_right", language)
     if marks:
         missed = any(mark.verdict == "missed" for mark in marks)
@@ -243,35 +280,87 @@ def fine(displays: Sequence[ExampleDisplay]) -> bool:
     return any(min(region.x1 - region.x0, region.y1 - region.y0) < _SMALL for region in places)
 
 
-def _captions(displays: Sequence[ExampleDisplay], language: str, letter: float, room: int) -> list[tuple[str, int]]:
-    """Return the words below each display, and their size: the right answer, with its number where
-    there are several. All are short where one of them has no room otherwise."""
-    several = sum(len(display.questions) for display in displays) > 1
-    number, forms = 0, list[tuple[str, str]]()
+#: The signs before captions of rows of items, of which not all were right.
+_CAPTIONS = {"yours": "wrong", "right_marked": "right"}
+#: a line of words below a display: the sign before it, and its words, long and short
+Caption = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class FittedWords:
+    """Words below a display, at a size at which they have room, with the sign before them."""
+
+    sign: str
+    words: str
+    size: int
+
+    def draw(self, draw: ImageDraw.ImageDraw, x: float, y: float) -> None:
+        """Draw them with their middle at (x, y)."""
+        wide = 1.2 * self.size if self.sign else 0.0
+        ink, letters = ACCENT if self.sign == "right" else TEXT, face(self.words, self.size, "semibold")
+        draw.text((x + wide / 2, y), self.words, ink, letters, anchor="mm")
+        if self.sign:
+            left = x - letters.getlength(self.words) / 2 - 0.2 * self.size
+            draw_sign(draw, self.sign, left, y, self.size / 5.5, ink, max(2, round(self.size / 7)))
+
+
+def fitted(displays: Sequence[ExampleDisplay], language: str, size: int, room: int) -> list[list[FittedWords]]:
+    """Return the lines of words below each display. All are short where one of them has no room
+    otherwise."""
+    captions = _captions(displays, language)
+    narrow = room - round(1.2 * size)
+    short = any(pixels_of(words, size) > narrow for lines in captions for _, words, _ in lines)
+    return [
+        [FittedWords(sign, form := forms[short], fitting(form, size, narrow)) for sign, *forms in lines]
+        for lines in captions
+    ]
+
+
+def _captions(displays: Sequence[ExampleDisplay], language: str) -> list[list[Caption]]:
+    """Return what is said below each display: what its question is called, the answer that was
+    given, and the right one; what an answer without words was is marked in the picture."""
+    questions = [question for display in displays for question in display.questions]
+    names = iter(zip(called(questions, language), enumerate(questions, start=1), strict=True))
+    captions: list[list[Caption]] = []
     for display in displays:
-        number += len(display.questions)
-        forms.append(_forms(display, number if several else None, language))
-    size = max(1, round(letter))
-    short = any(pixels_of(words, size) > room for words, _ in forms)
-    return [(form[short], fitting(form[short], size, room)) for form in forms]
+        lines: list[Caption] = []
+        for _ in display.questions:
+            name, (place, question) = next(names)
+            lines += [("", name, numbered(question, place, language))] if name and not display.caption else []
+            lines += _answers(display, question, language)
+        if display.caption or (display.marks and not display.questions):
+            words = sentence(f"window.{display.caption or 'yours'}", language)
+            lines.append((_CAPTIONS.get(display.caption, ""), words, words))
+        captions.append(lines)
+    return captions
 
 
-def _forms(display: ExampleDisplay, number: int | None, language: str) -> tuple[str, str]:
-    """Return what is said below a display, long and short; an answer without words is marked in the
-    picture."""
-    if not display.questions:
-        yours = sentence("window.yours", language) if display.marks else ""
-        return yours, yours
-    first, (*_, last) = display.questions[0], display.questions
-    number = first.number or number
-    answer = first.shown_answer(language) if first is last else ""
-    plain = answer.rpartition(" (")[0] or answer
-    if number is None:
-        long = sentence("window.right" if answer else "window.right_marked", language, answer=answer)
-        return long, plain or long
-    if not answer:
-        return sentence("window.marked_number", language, n=number), sentence("window.marked_short", language, n=number)
-    return sentence("window.right_number", language, n=number, answer=answer), f"{number}: {plain}"
+def _answers(display: ExampleDisplay, question: WorkedQuestion, language: str) -> list[Caption]:
+    """Return the words for the answer that was given to a question after practice, and for the
+    right one."""
+    if display.caption:
+        return []
+    surface, answer = question.kind.surface(), question.shown_answer(language)
+    lines: list[Caption] = []
+    if not (display.phase or surface.several or surface.dial is not None):
+        verdict, given = "wrong", sentence("window.nothing", language)
+        if display.marks:
+            mark = display.marks[0]
+            verdict, given = mark.verdict, replace(question, answer=mark.value).shown_answer(language)
+        plain = sentence("window.given_short", language, answer=_plain(given))
+        lines.append((verdict, sentence("session.yours", language, answer=given).rstrip("."), plain))
+        if not given:
+            lines[-1] = (verdict, words := sentence("window.yours", language), words)
+    long, short = sentence("session.worked", language, answer=answer).rstrip("."), _plain(answer)
+    if not display.phase:
+        short = sentence("window.right_short", language, answer=short)
+    marked = sentence("window.right_marked", language)
+    return [*lines, ("right", long, short) if answer else ("right", marked, marked)]
+
+
+def _plain(answer: str) -> str:
+    """An answer without its key."""
+    return answer.rpartition(" (")[0] or answer
 
 
 def _own(draw: ImageDraw.ImageDraw, marks: Sequence[OwnMark], asks: ResponseKind, side: int) -> None:
@@ -290,10 +379,9 @@ def _own(draw: ImageDraw.ImageDraw, marks: Sequence[OwnMark], asks: ResponseKind
         ink = (255, 255, 255) if right else TEXT
         if mark.number is not None:
             size = max(7, round(unit * 5))
-            draw.text((x - 2.4 * unit, y), str(mark.number), ink, face(str(mark.number), size, "semibold"), anchor="mm")
-            x += 2.2 * unit
-        for line in _SIGNS[mark.verdict]:
-            draw.line([(x + a * unit, y + b * unit) for a, b in line], ink, thick)
+            draw.text((x - 2.2 * unit, y), str(mark.number), ink, face(str(mark.number), size, "semibold"), anchor="mm")
+            x += 2 * unit
+        draw_sign(draw, mark.verdict, x, y, 0.85 * unit, ink, thick)
 
 
 #: The strokes of a tick, a cross, and two arrows that point away from each other, around the middle

@@ -153,7 +153,9 @@ def ask_message(ask: Ask, language: str, touch: bool = False) -> dict[str, Any]:
         "window_ms": ask.window_ms,
         "ends": ask.ends,
         "counts": ask.counts,
-        "legend": touch_legend(surface, language) if touch else kind.legend("participant", language),
+        "legend": touch_legend(surface, language)
+        if touch
+        else f"{kind.legend('participant', language)} {kind.finality(ask.counts, language)}".rstrip(),
         "prompt": None if ask.prompt is None else ask.prompt.text_in(language),
         "which": [sentence("window.which", language, n=number) for number in range(2, _NUMBERED + 1)],
         "buttons": _answer_buttons(surface, {value: kind.label(value) for value in values}),

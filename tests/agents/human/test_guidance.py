@@ -268,7 +268,7 @@ def test_legends_say_what_each_key_means() -> None:
     paradigm = load_paradigm("nback_verbal")
     assert "f = match, j = no match" in legend(paradigm, {"n": 1, "lures": "none"}, "en")
     assert "f = Treffer, j = kein Treffer" in legend(paradigm, {"n": 1, "lures": "none"}, "de")
-    assert "number of its place, counted row by row from the top left (1 to 9). On a number pad" in legend(
+    assert "1 2 3 are the top row, 4 5 6 the middle row, 7 8 9 the bottom row (on a number pad" in legend(
         load_paradigm("vsr"), {"list_length": 3}, "en"
     )
 
@@ -298,11 +298,11 @@ def test_whether_an_answer_can_be_changed_follows_from_how_it_is_given() -> None
         Choice.model_validate({"options": ("yes", "no"), "keys": ("f", "j")}),
         Choice.model_validate({"options": 9, "layout": "3x3"}),
     )
-    assert keys.finality("first") == "The first key that you press is your answer; you cannot change it."
-    assert places.finality("first") == "Your first click or key press is your answer; you cannot change it."
+    assert keys.finality("first") == "Your answer counts at once; you cannot change it."
+    assert places.finality("first") == "Your answer counts at once; you cannot change it."
     assert (
         Choice.model_validate({"options": 16, "layout": "4x4"}).finality("first")
-        == "Your first click is your answer; you cannot change it."
+        == "Your first click counts at once; you cannot change it."
     )
     assert keys.finality("last") == "You can change your answer until the time is up; the last one counts."
     dial = next(
@@ -310,10 +310,10 @@ def test_whether_an_answer_can_be_changed_follows_from_how_it_is_given() -> None
         for step in compile_trial(load_paradigm("continuous_colour"), {"set_size": 1}, 1).steps
         if step.percept.ask is not None
     )
-    assert dial.kind.finality("first").startswith("A click is your answer at once.")
+    assert dial.kind.finality("first").startswith("A click counts at once;")
 
 
-@pytest.mark.parametrize(("name", "says"), [("cs", 2), ("operation_span", 1), ("smu", 1), ("corsi", 0)])
+@pytest.mark.parametrize(("name", "says"), [("cs", 1), ("operation_span", 1), ("smu", 1), ("corsi", 0)])
 def test_instructions_say_once_for_each_way_to_answer_that_it_cannot_be_changed(
     name: str, says: int, tmp_path: Path
 ) -> None:
@@ -447,7 +447,10 @@ def test_a_recalled_list_is_shown_back_in_its_order_with_what_each_item_should_h
         == f"1 of 3 correct.\n\nYour answer, in order: {second} (should be {first}) · nothing (should be {second}) ·"
         f" {third} (right)."
     )
-    assert not pictured, "nothing is ticked on the keypad, which has another order"
+    assert [(display.caption, display.stimulus.text) for display in pictured] == [
+        ("yours", f"{second} – {third}"),
+        ("right_marked", f"{first} {second} {third}"),
+    ]
     told, _, _ = _told("digit_span", lambda right: [(*right[0], "1")], "de", list_length=3, direction="forward")
     assert told.endswith(f"{right[2]} (richtig) · 1 (eins zu viel).")
     told, pictured, _ = _told("digit_span", lambda right: right, list_length=3, direction="forward")
@@ -460,7 +463,8 @@ def test_blocks_are_drawn_on_their_board_with_their_numbers_and_what_came_elsewh
 
     told, (yours, correct), (right,) = _told("corsi", swapped, direction="forward", list_length=3)
     assert told.endswith(
-        "Number 1: was shown, but it is number 2\nNumber 2: was shown, but it is number 1\nNumber 3: was not shown"
+        "Your number 1 (two arrows): it is one of them, but number 2\n"
+        "Your number 2 (two arrows): it is one of them, but number 1\nYour number 3 (cross): it is none of them"
     )
     assert [(mark.verdict, mark.number) for mark in yours.marks] == [("elsewhere", 1), ("elsewhere", 2), ("wrong", 3)]
     assert [mark.value for mark in yours.marks] == list(swapped([right])[0])
@@ -478,11 +482,14 @@ def test_storage_and_processing_are_told_apart(language: str, words: tuple[str, 
         return [None, *decisions[1:], (letters[0], letters[2], None)]
 
     told, pictured, _ = _told("operation_span", answers, language, list_length=3)
-    storage, processing, order = told.split("\n\n")
+    storage, processing, missed, order = told.split("\n\n")
     assert words[0] in storage
     assert words[1] in processing
+    assert missed.startswith(
+        {"en": "Question 1. You did not answer.", "de": "Frage 1. Sie haben nicht geantwortet."}[language]
+    )
     assert order.count("·") == 2
-    assert not pictured
+    assert [display.caption for display in pictured] == ["", "yours", "right_marked"]
 
 
 @pytest.mark.parametrize(
@@ -493,7 +500,7 @@ def test_an_answer_on_a_wheel_is_shown_beside_the_right_one_with_its_distance(of
     """Up to 45° count as right in this paradigm, and nobody is told that such an answer was all
     correct."""
     told, (yours, correct), (right,) = _told("continuous_colour", lambda right: [(right[0] + off) % 360], set_size=1)
-    assert told == f"Distance from the right answer: {words}"
+    assert told == f"Distance from the right answer: {words} 0° is exact; 180° is the opposite side."
     assert [mark.value for mark in yours.marks] == [(right + off) % 360]
     assert [question.answer for question in correct.questions] == [right]
     strip = Strip.within((yours, correct), (900, 500), 20)
@@ -518,9 +525,9 @@ def test_a_missed_cell_has_an_empty_frame() -> None:
         right[2]: "missed",
         swapped([right])[0][2]: "wrong",
     }
-    assert "empty frame: missed" in heading((yours,), "en")
+    assert "empty frame: right, but you left it out" in heading((yours,), "en")
     _, (yours,), _ = _told("sfr", lambda right: right, list_length=3)
-    assert "missed" not in heading((yours,), "en")
+    assert "empty frame" not in heading((yours,), "en")
 
 
 def test_practice_says_what_was_right_and_why_after_every_trial(tmp_path: Path) -> None:
@@ -536,11 +543,28 @@ def test_practice_says_what_was_right_and_why_after_every_trial(tmp_path: Path) 
             (question,), (mark,) = display.questions, display.marks
             assert (mark.value, mark.verdict) == (0, "wrong")
             assert question.answer != 0
-            why = f"This pattern was shown at place {question.number} of 3."
-            assert f"Answer {question.number}: as marked. {why}" in words
+            assert question.prompt is not None
+            said = f"Right answer: {question.shown_answer('en')}. This pattern came {ordinal(question.number, 'en')}."
+            assert f"Your answer: top left. {said}" in words
         assert heading(pictured, "en") == "Your answer, and the right answer"
     again = [words for words, _ in agent.brought if "Let us practise once more" in words]
     assert "answers were right; 60\u00a0% are needed." in again[0]
+
+
+def test_a_change_is_pictured_beside_what_was_before_and_a_new_rule_is_told_first(tmp_path: Path) -> None:
+    agent = Noting(lambda percept, number: Response("same", 500.0))
+    take(tmp_path, load_paradigm("cd"), agent, 1, practice=True)
+    pictured = [example for _, example in agent.brought if any(display.caption for display in example)]
+    assert pictured
+    for before, now in pictured:
+        changed = now.questions[0].answer == "different"
+        assert (before.stimulus != now.stimulus) == changed
+        assert before.stimulus.name == now.stimulus.name == "bars"
+    new = [page for page in agent.pages if page.startswith("Change Detection: now different")]
+    assert new
+    assert all(
+        page.partition(": ")[2].partition(": ")[2].startswith("From now on, this is new: Either") for page in new
+    )
 
 
 def test_the_only_answer_of_a_practice_trial_is_explained_whether_right_or_wrong_or_missed() -> None:
@@ -550,15 +574,13 @@ def test_the_only_answer_of_a_practice_trial_is_explained_whether_right_or_wrong
     (asked,) = [step for step in steps if step.percept.ask is not None]
     right = str(asked.truth.answer)
     wrong = "same" if right == "different" else "different"
-    for given, begins, ends in (
-        (right, "That is right.", ""),
+    for given, begins, yours in (
+        (right, "That is right.", f"Your answer: {right} ({'f' if right == 'same' else 'j'})."),
         (wrong, "That is not right.", f"Your answer: {wrong} ({'f' if wrong == 'same' else 'j'})."),
         (None, "That is not right.", "You did not answer."),
     ):
         words, (pictured,), _ = _told("cd", lambda right, given=given: [given], **levels)
-        assert words.startswith(begins)
-        assert f"Right: {right} (" in words
-        assert words.endswith(ends)
+        assert words.startswith(f"{begins}\n\n{yours}\nRight answer: {right} (")
         assert pictured.stimulus == asked.percept.displays[-1].stimulus
 
 

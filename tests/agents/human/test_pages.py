@@ -19,7 +19,7 @@ from session_tools import AtTheWindow, take
 from spanlab.agents.human import WindowOptions
 from spanlab.agents.human.display.colours import ACCENT, ACCENT_STRONG, MUTED, ON_ACCENT, TEXT
 from spanlab.agents.human.pages.between_trials import blocks, lay_out, page_letter
-from spanlab.agents.human.pages.pictured import Strip, _captions
+from spanlab.agents.human.pages.pictured import Strip, fitted
 from spanlab.agents.human.participant import Participant
 from spanlab.agents.window import Option, PageContent
 from spanlab.core.errors import SpanLabError
@@ -169,7 +169,7 @@ def test_what_is_given_in_order_stays_on_one_line() -> None:
         for question in display.questions
     ]
     assert isinstance(worked.answer, tuple)
-    assert f"Right: {chr(160).join(map(str, worked.answer))}." in worked.describe("en")
+    assert f"Right answer: {chr(160).join(map(str, worked.answer))}." in worked.describe("en")
 
 
 def test_a_page_says_how_to_go_back_where_one_can() -> None:
@@ -180,26 +180,18 @@ def test_a_page_says_how_to_go_back_where_one_can() -> None:
     assert last.shape not in (first.shape, second.shape)
 
 
-def test_captions_of_an_example_have_one_form() -> None:
+def testfitted_of_an_example_have_one_form() -> None:
     """In a row of small displays, answers with and without the word before them look like two
     things."""
-    found = [
-        caption
-        for caption, _ in _captions(
-            example_displays(load_paradigm("nback_verbal"), "en", {"n": 1, "lures": "none"}), "en", 14, 50
-        )
-        if caption
-    ]
-    assert [caption.partition(" ")[0] for caption in found] == ["1:", "2:", "3:", "4:"]
-    wide = [
-        caption
-        for caption, _ in _captions(
-            example_displays(load_paradigm("nback_verbal"), "en", {"n": 1, "lures": "none"}), "en", 14, 300
-        )
-        if caption
-    ]
-    answers = ["- (j)", "- (j)", "- (j)", "m (f)"]
-    assert wide == [f"Answer {number}: {answer}" for number, answer in enumerate(answers, start=1)]
+    displays = example_displays(load_paradigm("nback_verbal"), "en", {"n": 1, "lures": "none"})
+    for room, answers in (
+        (60, ["-", "-", "-", "m"]),
+        (300, [f"Right answer: {one}" for one in ("- (j)",) * 3 + ("m (f)",)]),
+    ):
+        found = [[(line.sign, line.words) for line in lines] for lines in fitted(displays, "en", 14, room) if lines]
+        assert found == [
+            [("", f"Question {number}"), ("right", answer)] for number, answer in enumerate(answers, start=1)
+        ]
 
 
 # -- which trial is pictured -----------------------------------------------------------------------
@@ -355,7 +347,7 @@ def test_every_pictured_letter_is_explained() -> None:
     displays = example_displays(load_paradigm("nback_verbal"), "en", {"n": 1, "lures": "none", "block_length": 24})
     prompt, *answers = worked_answers(displays, "en")
     assert prompt == "Is it the same letter as the one just before?"
-    assert [answer.partition(":")[0] for answer in answers] == [f"Answer {number}" for number in (1, 2, 3, 4)]
+    assert [answer.partition(".")[0] for answer in answers] == [f"Question {number}" for number in (1, 2, 3, 4)]
 
 
 def test_what_is_asked_about_twice_is_pictured_twice() -> None:
@@ -493,11 +485,9 @@ def test_the_first_page_is_in_the_sessions_language_and_has_an_example(tmp_path:
     take(tmp_path, load_paradigm("vsr"), agent, 1, language="de")
     assert agent.heard == ["de before page 1"]
     assert agent.pages[0].startswith("Visuelle serielle Wiedergabe: Sie sehen")
-    assert "So antworten Sie\n\nKlicken Sie darauf." in agent.pages[0]
-    assert agent.pages[0].endswith(
-        "Ihr erster Klick oder Tastendruck ist Ihre Antwort; Sie können sie nicht mehr ändern."
-    )
-    assert "Welches Muster kam als erstes? Antwort 1: wie markiert." in agent.pages[0]
+    assert "So antworten Sie\n\nKlicken Sie auf Ihre Antwort." in agent.pages[0]
+    assert agent.pages[0].endswith("Ihre Antwort gilt sofort; Sie können sie nicht mehr ändern.")
+    assert "Welches Muster kam als erstes? Richtige Antwort: " in agent.pages[0]
     assert len(agent.brought[0].example) >= 2
     assert agent.pages[-1].startswith("Vielen Dank")
 
