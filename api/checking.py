@@ -155,15 +155,10 @@ def _paradigm_checked(source: str | Path, details: bool) -> list[str]:
     line = check_paradigm(source, keep)
     paradigm = load_paradigm(source)
     kinds = dict.fromkeys(kind for trial in trials for kind in trial.kinds)
-    more = (
-        [
-            _how_long(paradigm),
-            *_proportions(paradigm),
-            *prospects(rehearsed(trials).to_pandas(), trials[0].paradigm, paradigm.data).sentences(),
-        ]
-        if details
-        else []
-    )
+    more: list[str] = []
+    if details:
+        figures = prospects(rehearsed(trials).to_pandas(), trials[0].paradigm, paradigm.data).figures
+        more = [_how_long(paradigm), *_proportions(paradigm), f"figures: {', '.join(figures) or 'none'}"]
     short = too_short(step.percept for trial in trials for step in trial.steps)
     unset = {
         path[1]: f"language '{path[1]}' is for browsers alone: at the window {why}"

@@ -245,7 +245,11 @@ def unnamed_conditions(part: Scored, effects: Sequence[Effect], value: Value) ->
 
 
 def _shows(effect: Effect, part: Scored, name: str) -> bool:
-    """Return whether the cells of an effect tell the levels of a factor apart."""
+    """Return whether the cells of an effect tell the levels of a factor apart; one of a file may compare
+    some of them."""
+    compared = effect.prepare
+    if isinstance(compared, _Compared) and name == compared.declared.of:
+        return {*written(part.items[name]).dropna()} <= {*compared.levels}
     if any(one in part.items.columns and alike(part.items, one, name) for one in effect.by):
         return True
     rows = effect.prepared(part).items

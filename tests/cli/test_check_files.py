@@ -321,8 +321,7 @@ def test_the_figures_foretold_are_those_of_the_registry(name: str) -> None:
     assert documented <= {*told.figures}
     assert ("conditions" in told.figures) == (name in UNNAMED)
     others = {"conditions", "error_distribution", "reaction_time", "load", *load_paradigm(name).data.get("effects", {})}
-    assert {*told.figures, *told.why} <= {*(effect.name for effect in EFFECTS), *others}
-    assert not {*told.figures} & {*told.why}
+    assert {*told.figures} <= {*(effect.name for effect in EFFECTS), *others}
 
 
 @pytest.mark.slow

@@ -173,6 +173,19 @@ def test_effects_compare_numbers_and_truth_values_in_the_questions_of_one_phase(
         of_text(tmp_path, LEVELS.replace("{4: 0}, phase: probe", "{4: 0}, phase: prob"))
 
 
+def test_levels_that_no_effect_compares_are_in_the_figure_of_conditions(tmp_path: Path) -> None:
+    content = """
+factors: {change: [none, colour, place]}
+timeline:
+  - {phase: probe, show: {blank: {}}, ask: {choice: {options: [a, b]}, answer: a}}
+effects: {cost: {of: change, contrast: {colour: none%s}}}
+"""
+    for more, drawn in (("", ["cost", "correct"]), (", place: none", ["cost"])):
+        data = tmp_path / f"data{len(more)}"
+        take(data, of_text(tmp_path, content % more), always("a"), 12, seed=1)
+        assert [wish.value for wish in unnamed(load_data([data]), "small", []) if "rt" not in wish.value] == drawn
+
+
 def test_parts_of_a_session_that_are_called_phases_count_all() -> None:
     """A table of one's own: each trial has one question, in the learning phase or at the test."""
     rows = {"trial": range(20), "ask": 1, "phase": ["learn"] * 10 + ["test"] * 10, "correct": [True, False] * 10}
