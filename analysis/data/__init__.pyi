@@ -14,7 +14,6 @@ from .scoring import score_table as score_table
 from .sessions import Head as Head
 from .sessions import SessionFacts as SessionFacts
 from .sessions import heads as heads
-from .sessions import responses_of as responses_of
 from .style import condition_looks as condition_looks
 from .style import listed as listed
 from .timing import timing_in_short as timing_in_short

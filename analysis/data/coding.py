@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -271,10 +272,13 @@ def coded(column: pd.Series) -> tuple[np.ndarray, list[Any]]:
 def natural(value: Any) -> tuple[bool, Any]:
     """The place of a value in the order that people expect: numbers first, and ``2 items`` before ``10
     items``."""
-    if not isinstance(value, str):
-        return False, value
-    parts = re.split(r"(\d+(?:\.\d+)?)", value)
-    return True, [(not part.strip(), float(part), "") if at % 2 else (True, 0.0, part) for at, part in enumerate(parts)]
+    return (True, _in_parts(value)) if isinstance(value, str) else (False, value)
+
+
+@lru_cache(maxsize=1 << 16)  # names of sessions are sorted again and again
+def _in_parts(text: str) -> list[tuple[bool, float, str]]:
+    parts = re.split(r"(\d+(?:\.\d+)?)", text)
+    return [(not part.strip(), float(part), "") if at % 2 else (True, 0.0, part) for at, part in enumerate(parts)]
 
 
 def packed(codes: Sequence[np.ndarray], sizes: Sequence[int], sort: bool = True) -> np.ndarray:

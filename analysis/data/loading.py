@@ -40,6 +40,7 @@ class Data:
     exclusions : what rules left out, None where there were none
     spans : results of adaptive sessions, whose answers are not among the others
     read_as : what was inferred of tables in files, in plain sentences
+    recorded : the answers of sessions as they were recorded, before anything was left out; None without sessions
     """
 
     scored: Scored
@@ -52,6 +53,7 @@ class Data:
     exclusions: Exclusions | None = None
     spans: tuple[SpanFacts, ...] = ()
     read_as: tuple[str, ...] = ()
+    recorded: pd.DataFrame | None = None
 
     @property
     def cautions(self) -> tuple[str, ...]:
@@ -140,7 +142,9 @@ def load(
     scored = replace(scored, accept_unread=accept_unread, declared=declared)
     names = sorted(scored.items["paradigm"].unique())
     data = described(scored, names, sessions, gathered.problems if gathered else (), exclusions)
-    return replace(data, spans=gathered.spans if gathered else (), read_as=tuple(read_as))
+    if gathered:
+        data = replace(data, spans=gathered.spans, recorded=gathered.responses)
+    return replace(data, read_as=tuple(read_as))
 
 
 def described(

@@ -14,12 +14,10 @@ from spanlab.analysis.data import (
     load,
     of_sessions,
     plural,
-    responses_of,
     tables_of,
 )
 from spanlab.core import SpanLabError, kind_named, write_whole, written_in
 from spanlab.exchange import csv_text
-from spanlab.sessions.record import read_session, read_table
 from spanlab.sessions.studies import read_head, read_journal, runs
 
 from .notes import read_notes
@@ -59,8 +57,9 @@ def gathered(
     sessions = [facts for facts in data.sessions if facts.folder not in aside]
     spans = [span for span in data.spans if span.facts.folder not in aside]
     folders = [facts.folder for facts in (*sessions, *(span.facts for span in spans))]
-    read = [(facts.name, read_session(facts.folder), read_table(facts.folder)) for facts in sessions]
-    tables = [responses_of(read).drop(columns="_number", errors="ignore"), *tables_of(paths, recipe)]
+    tables = tables_of(paths, recipe)
+    if data.recorded is not None:
+        tables.insert(0, data.recorded[data.recorded["session"].isin({facts.name for facts in sessions})])
     filled = [table.dropna(axis="columns", how="all") for table in tables if len(table)]
     responses = (
         pd.concat(filled, ignore_index=True)

@@ -167,7 +167,8 @@ def _write_tables(folder: Path, data: SharedData) -> list[str]:
                 texts = [cells(column, [row.get(column) for row in rows]) for column in table.columns]
                 file.write("\t".join(table.columns) + "\n")
                 file.writelines("\t".join(row) + "\n" for row in zip(*texts, strict=True))
-            write_json(inside / f"{name}.json", _taken_with(table, sessions[stem]))
+            taken_with = json.dumps(_taken_with(table, sessions[stem]), indent=1, ensure_ascii=False)
+            (inside / f"{name}.json").write_text(taken_with + "\n", encoding="utf-8")
             columns[session.task, table.suffix] |= set(table.columns)
             written.append(f"{name}.tsv")
         _write_paradigm(folder, session)

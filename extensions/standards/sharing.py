@@ -14,7 +14,7 @@ import secrets
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Protocol
@@ -38,6 +38,7 @@ from spanlab.sessions.record import (
     seed_independent,
     trials_left,
 )
+from spanlab.sessions.record.table import column_names
 
 SESSIONS = Place("sessions, or folders of sessions such as data", "DATA...", many=True)
 #: in place of what somebody has typed
@@ -284,11 +285,11 @@ class SharedData:
 
     def rows(self, session: SharedSession) -> Iterator[dict[str, Any]]:
         """The response table of a session, row by row."""
-        table, read = read_table(session.folder), cache(json.loads)  # most values stand in many rows
+        table = read_table(session.folder)
         names = [name for name in table.column_names if _holds_json(name)]
         rows = table.to_pylist()
         for row in rows:
-            row |= {name: read(row[name]) for name in names if row[name] is not None}
+            row |= {name: _read(row[name]) for name in names if row[name] is not None}
         return self.of_session(session, rows)
 
     @property
@@ -299,7 +300,7 @@ class SharedData:
 
     def all_columns(self) -> list[Column]:
         """The shared columns of all sessions."""
-        return self.columns({name for one in self.sessions for name in read_table(one.folder).column_names})
+        return self.columns({name for one in self.sessions for name in column_names(one.folder)})
 
     def header(self, columns: Sequence[Column]) -> list[str]:
         """The first line of a table of answers."""
@@ -623,5 +624,11 @@ def cells(name: str, values: Sequence[Any], missing: str = "n/a") -> list[str]:
     return [known[value] for value in values]
 
 
+@lru_cache(maxsize=1 << 14)  # most values stand in many rows
+def _read(text: str) -> Any:
+    return json.loads(text)
+
+
+@cache
 def _holds_json(name: str) -> bool:
     return name in _JSON or name.startswith(FURTHER)

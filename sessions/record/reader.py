@@ -92,13 +92,13 @@ def find_sessions(paths: Iterable[str | Path]) -> list[Path]:
     SpanLabError
         for a path that holds no session.
     """
-    folders: list[Path] = []
+    folders: dict[Path, None] = {}
     for path in map(Path, paths):
         inside = [path] if (path / "session.json").exists() else sorted(sessions_below(path))
         if not inside:
             raise SpanLabError(f"{path}: there is no session here (a session is a folder with a session.json)")
-        folders += [folder for folder in inside if folder not in folders]
-    return folders
+        folders |= dict.fromkeys(inside)
+    return list(folders)
 
 
 def sessions_below(path: Path) -> Iterator[Path]:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType
@@ -437,21 +438,39 @@ def read_table(folder: str | Path, columns: Sequence[str] | None = None) -> Resp
     SpanLabError
         when the session cannot be read.
     """
-    folder, arrow = Path(folder), _arrow()
-    if arrow is not None and (folder / "responses.parquet").exists():
-        try:
+    with _stored(Path(folder)) as stored:
+        if stored is not None:
+            names = stored.schema_arrow.names
+            available = None if columns is None else [name for name in columns if name in names]
             # a table this small is read by one thread in an eighth of the time that several take
-            with arrow.parquet.ParquetFile((folder / "responses.parquet").absolute()) as stored:
-                names = stored.schema_arrow.names
-                available = None if columns is None else [name for name in columns if name in names]
-                return stored.read(available, use_threads=False)
-        except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:  # the last for names of columns
-            raise SpanLabError(
-                f"{folder} is damaged and cannot be read (responses.parquet: {str(error).splitlines()[0]}); "
-                f"delete that file, and make it again with: spanlab resume {folder}"
-            ) from None
+            return stored.read(available, use_threads=False)
     table = response_table(response_rows(read_session(folder), read_events(folder)))
     return table if columns is None else table.select([name for name in columns if name in table.column_names])
+
+
+def column_names(folder: str | Path) -> list[str]:
+    """The names of the columns of a session's response table."""
+    with _stored(Path(folder)) as stored:
+        if stored is not None:
+            return stored.schema_arrow.names
+    return read_table(folder).column_names
+
+
+@contextmanager
+def _stored(folder: Path) -> Generator[Any]:
+    """The file of pyarrow in which a session's response table is; None where there is none."""
+    arrow = _arrow()
+    if arrow is None or not (folder / "responses.parquet").exists():
+        yield None
+        return
+    try:
+        with arrow.parquet.ParquetFile((folder / "responses.parquet").absolute()) as stored:
+            yield stored
+    except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:  # the last for names of columns
+        raise SpanLabError(
+            f"{folder} is damaged and cannot be read (responses.parquet: {str(error).splitlines()[0]}); "
+            f"delete that file, and make it again with: spanlab resume {folder}"
+        ) from None
 
 
 def read_responses(paths: str | Path | Iterable[str | Path], columns: Sequence[str] | None = None) -> pandas.DataFrame:

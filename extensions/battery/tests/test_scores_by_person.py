@@ -17,10 +17,11 @@ import pyarrow
 import pytest
 from scipy.stats import norm
 
-from spanlab.analysis.data import apply_exclusions, responses_of, score_table
+from spanlab.analysis.data import apply_exclusions, score_table
 from spanlab.analysis.data.coding import Declared
 from spanlab.analysis.data.exclusions import OfSessions
 from spanlab.analysis.data.people_table import read_people, with_people
+from spanlab.analysis.data.sessions import responses_of
 from spanlab.analysis.stats.signal_detection import detection
 from spanlab.api import read_rules
 from spanlab.core import SpanLabError
