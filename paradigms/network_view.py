@@ -55,7 +55,10 @@ class NetworkView(StrictModel):
         "allowed", description="whether the answer is the best of the allowed classes or of all classes of the head"
     )
     input: Literal["frames", "vectors"] = Field(
-        "frames", description="whether a step is a frame or the vector of its word"
+        "frames", description="whether a step is a frame or the vectors of its words"
+    )
+    words: int = Field(
+        1, ge=1, le=100, description="words that a step holds side by side (input: vectors); one with more shows none"
     )
 
     @property
@@ -132,8 +135,8 @@ class NetworkArrays:
     Parameters
     ----------
     frames : uint8 (trials, steps, 32, 32, 3): RGB; after the end of a trial black. Where words are
-        read: float32 (trials, steps, 300), the vector of the word that a step shows; zeros where it
-        shows no single word, and after the end of a trial
+        read: float32 (trials, steps, 300 × words), the vectors of the words that a step shows, and
+        zeros
     lengths : int64 (trials,): steps of each trial
     labels : int64 (trials, steps): the class wanted at each step, the filler where none is; for
         questions with several answers (trials, head), 1 where wanted
@@ -193,8 +196,8 @@ def network_arrays(
         step.percept.for_machine.stimulus for trial in trials for step in trial.steps if is_model_step(step.percept)
     ]
     if view.input == "vectors":
-        frames = np.zeros((len(trials), steps, DIMENSIONS), np.float32)
-        frames[np.arange(steps) < lengths[:, None]] = (vectors or random_vectors()).shown(stimuli)
+        frames = np.zeros((len(trials), steps, DIMENSIONS * view.words), np.float32)
+        frames[np.arange(steps) < lengths[:, None]] = (vectors or random_vectors()).shown(stimuli, view.words)
     else:
         frames = np.zeros((len(trials), steps, NETWORK, NETWORK, 3), np.uint8)
         frames[np.arange(steps) < lengths[:, None]] = network_frames(stimuli)

@@ -213,14 +213,19 @@ class WordVectors:
             vectors[row] = self.table[word]
         return vectors
 
-    def shown(self, stimuli: Sequence[Stimulus]) -> np.ndarray:
-        """Return the input of a network that reads words, float32 (stimuli, 300): the vector of the
-        one word that is shown, zeros for none or several."""
-        words = [stimulus.single_word() for stimulus in stimuli]
-        vectors = np.zeros((len(stimuli), DIMENSIONS), np.float32)
-        rows = [row for row, word in enumerate(words) if word is not None]
-        vectors[rows] = self.of([word for word in words if word is not None])
-        return vectors
+    def shown(self, stimuli: Sequence[Stimulus], most: int = 1) -> np.ndarray:
+        """Return the input of a network that reads at most so many words a step, float32 (stimuli,
+        300 × most): see :meth:`beside`."""
+        return self.beside([stimulus.shown_words() for stimulus in stimuli], most)
+
+    def beside(self, shown: Sequence[Sequence[str]], most: int) -> np.ndarray:
+        """The vectors of words that are shown together, one behind the other and then zeros,
+        float32 (shown, 300 × most); zeros alone where there are more."""
+        rows = [words if len(words) <= most else () for words in shown]
+        vectors = np.zeros((len(rows), most, DIMENSIONS), np.float32)
+        filled = np.arange(most) < np.array([len(words) for words in rows], int)[:, None]
+        vectors[filled] = self.of([word for words in rows for word in words])
+        return vectors.reshape(len(rows), most * DIMENSIONS)
 
     def described(self) -> dict[str, Any]:
         """For the record."""

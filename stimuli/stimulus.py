@@ -156,10 +156,10 @@ class Stimulus(Component):
         """
         return self
 
-    def single_word(self) -> str | None:
-        """The one word that it shows, for networks that read the vectors of words; None when it
-        shows anything else."""
-        return None
+    def shown_words(self) -> tuple[str, ...]:
+        """The words that it shows, in the order of their places, for networks that read the vectors
+        of words; none when it shows anything else."""
+        return ()
 
     def background(self) -> Colour:
         return BACKGROUND

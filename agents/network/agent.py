@@ -27,6 +27,7 @@ from .checkpoints_io.checkpoint import WIRED, Checkpoint, family_of, load, membe
 from .inputs.frames import NetworkFrames
 from .inputs.words import Store, WordStore
 from .readout import one_thread, read_out, view_of
+from .settings import task_seen_in
 
 if TYPE_CHECKING:
     from .models import State
@@ -273,7 +274,7 @@ class NetworkAgent(BatchAgent):
 
     def _store(self, view: NetworkView) -> Store:
         """An empty store of what the network takes in: frames, or the words whose vectors it reads."""
-        return WordStore(self.checkpoint.vectors) if view.input == "vectors" else NetworkFrames()
+        return WordStore(self.checkpoint.vectors, view.words) if view.input == "vectors" else NetworkFrames()
 
     def _view(self, context: TrialContext) -> NetworkView:
         view = view_of(context)
@@ -289,17 +290,11 @@ class NetworkAgent(BatchAgent):
                 f"{self.name} was not trained on {context.paradigm} (task '{view.task}'), but on"
                 f" {', '.join(dict.fromkeys(taught))}; choose another network, or train one with spanlab train"
             )
-        if known[view.task].outputs != view.head:
+        taken, given = known[view.task], task_seen_in(view)
+        if (taken.outputs, taken.reads) != (given.outputs, given.reads):
             raise SpanLabError(
-                f"{self.name} has {known[view.task].outputs} outputs for the task '{view.task}', and {context.paradigm}"
-                f" asks for {view.head}; choose another network, or train one with spanlab train"
-            )
-        reads = known[view.task].reads
-        if reads != (view.input == "vectors"):
-            raise SpanLabError(
-                f"{self.name} was trained to {'read the vectors of words' if reads else 'see frames'} in the task"
-                f" '{view.task}', and {context.paradigm} gives {view.input}; choose another network, or train one with"
-                " spanlab train"
+                f"{self.name} has {taken.told} for the task '{view.task}', and {context.paradigm} {given.told}; choose"
+                " another network, or train one with spanlab train"
             )
         return view
 
@@ -331,7 +326,7 @@ class NetworkEpisode(Episode):
     def _frame(self, stimulus: Stimulus) -> np.ndarray:
         """Return the input of the network at one step: a frame, uint8 (1, 32, 32, 3), or a vector,
         float32 (1, 300)."""
-        return network_frame(stimulus.scene())[None] if self._words is None else self._words.shown([stimulus])
+        return network_frame(stimulus.scene())[None] if self._words is None else self._words.shown([stimulus], self._view.words)
 
 
 @dataclass(frozen=True)

@@ -32,22 +32,23 @@ class Task:
     ----------
     outputs : size of its head
     head : name of its head, which several tasks may share
-    reads : whether vectors of words are read in it, instead of frames seen
+    reads : vectors of words that are read in it at a step, instead of a frame seen; 0 where none is
     """
 
     outputs: int
     head: str
-    reads: bool = False
+    reads: int = 0
 
     @property
     def told(self) -> str:
         """In words: what it takes and where it is answered."""
-        return f"{'vectors' if self.reads else 'frames'} and {self.outputs} outputs of the head '{self.head}'"
+        takes = f"vectors ({self.reads} a step)" if self.reads else "frames"
+        return f"{takes} and {self.outputs} outputs of the head '{self.head}'"
 
 
 def task_seen_in(view: NetworkView) -> Task:
     """The task of a paradigm's network section."""
-    return Task(view.head, view.shared_head, view.input == "vectors")
+    return Task(view.head, view.shared_head, view.words if view.input == "vectors" else 0)
 
 
 def heads_of(tasks: Mapping[str, Task]) -> dict[str, int]:
@@ -199,6 +200,20 @@ def model_settings(**values: Any) -> CompactSettings | WormSettings:
 def reading(tasks: Mapping[str, Task]) -> list[str]:
     """The tasks in which vectors of words are read."""
     return [name for name, task in tasks.items() if task.reads]
+
+
+def most_words(tasks: Mapping[str, Task]) -> int:
+    """How many words a network reads at a step.
+
+    Raises
+    ------
+    SpanLabError
+        when its tasks do not agree about that.
+    """
+    found = {task.reads for task in tasks.values() if task.reads} or {1}
+    if len(found) > 1:
+        raise SpanLabError(f"a network reads as many words a step in all of its tasks, and these have {sorted(found)}")
+    return found.pop()
 
 
 def need_torch() -> None:

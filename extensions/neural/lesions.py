@@ -103,7 +103,7 @@ def observe(network: Network, vectors: WordVectors | None, view: NetworkView, tr
     import torch
 
     steps_of = tuple(tuple(step for step in trial.steps if is_model_step(step.percept)) for trial in trials)
-    store = WordStore(vectors) if view.input == "vectors" else NetworkFrames()
+    store = WordStore(vectors, view.words) if view.input == "vectors" else NetworkFrames()
     numbers = store.add([step.percept.for_machine.stimulus for steps in steps_of for step in steps])
     lengths = np.array([len(steps) for steps in steps_of], int)
     index = np.zeros((len(steps_of), int(lengths.max(initial=0))), np.int64)

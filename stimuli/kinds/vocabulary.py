@@ -57,8 +57,8 @@ class Word(Stimulus):
     def words(self) -> str:
         return self.word
 
-    def single_word(self) -> str:
-        return self.word
+    def shown_words(self) -> tuple[str, ...]:
+        return (self.word,)
 
 
 @STIMULI.register
@@ -98,6 +98,9 @@ class WordArray(Stimulus):
             if word is not None:
                 x, y = (cell * (part + 0.5) - 0.5 for part in (place % self._side, place // self._side))
                 yield Text(x, y, word, COLOURS["black"], size)
+
+    def shown_words(self) -> tuple[str, ...]:
+        return tuple(word for word in self.places if word is not None)
 
     def words(self) -> str:
         many, rows = _SIDES[self._side]

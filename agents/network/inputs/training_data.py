@@ -10,7 +10,7 @@ from typing import Any
 
 from ....core.errors import SpanLabError
 from ....paradigms import Paradigm, load_paradigm, plan_dataset, random_vectors, read_vectors
-from ..settings import Task, heads_of, reading, task_seen_in
+from ..settings import Task, heads_of, most_words, reading, task_seen_in
 from ..training.config import TrainingConfig
 from .batches import TrainingBatch, assemble
 from .data import Pool, Split, compile_all, indices_at, make_pool, rows_of, task_of, view_of
@@ -62,7 +62,7 @@ class TrainingData:
         self.tested = self._tested()
         heads_of(self.tasks)
         self.reading = set(reading(self.tasks))
-        self.frames, self.words = NetworkFrames(), WordStore()
+        self.frames, self.words = NetworkFrames(), WordStore(most=most_words(self.tasks))
         self.pools: dict[Split, list[Pool]] = {}
         self._check_vectors()
 
@@ -181,7 +181,7 @@ class TrainingData:
     def batch(self, step: int, patches: bool, grouped: bool) -> TrainingBatch:
         """The trials of one step of training: a function of the config and the number of the step."""
         config, chosen = self.config, []
-        fresh = NetworkFrames(), WordStore(self.words.vectors)
+        fresh = NetworkFrames(), WordStore(self.words.vectors, self.words.most)
         for number, (paradigm, task) in enumerate(zip(self.paradigms, config.tasks, strict=True)):
             combinations = paradigm.combinations(self.factors[number])
             at = indices_at(

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from ....paradigms import random_vectors
-from ....paradigms.word_vectors import DIMENSIONS, WordVectors
+from ....paradigms.word_vectors import WordVectors
 from ....stimuli import Stimulus
 
 
@@ -25,47 +25,49 @@ class Store(Protocol):
 
 
 class WordStore:
-    """Vectors of words as float32, each word kept once and addressed by its number; number 0 is
-    that of steps that show no single word, zeros.
+    """What steps show to networks that read vectors of words, as float32: each word, or words side
+    by side, kept once and addressed by its number; number 0 is that of steps without, zeros.
 
     Words can be added before their vectors are known, so that those are read once for all.
 
     Parameters
     ----------
     vectors : of words; may be given later
+    most : words a step; those of a step that shows more are not read
     """
 
-    def __init__(self, vectors: WordVectors | None = None) -> None:
-        self.vectors = vectors
-        self._numbers: dict[str, int] = {}
+    def __init__(self, vectors: WordVectors | None = None, most: int = 1) -> None:
+        self.vectors, self.most = vectors, most
+        self._words: dict[str, None] = {}
+        self._numbers: dict[tuple[str, ...], int] = {(): 0}
         self._table: np.ndarray | None = None
 
     @property
     def words(self) -> list[str]:
-        """The words that were added, in the order of their numbers."""
-        return list(self._numbers)
+        """The words that were added, in the order in which they came."""
+        return list(self._words)
 
     def add(self, stimuli: Sequence[Stimulus]) -> np.ndarray:
-        """Keep the words that are new; returns their numbers, int64 (n,)."""
-        words = [stimulus.single_word() for stimulus in stimuli]
-        return np.array(
-            [0 if word is None else self._numbers.setdefault(word, len(self._numbers) + 1) for word in words], np.int64
-        )
+        """Keep what is new; returns numbers, int64 (n,)."""
+        numbers = np.zeros(len(stimuli), np.int64)
+        for row, words in enumerate(stimulus.shown_words() for stimulus in stimuli):
+            if len(words) <= self.most:
+                self.keep(words)
+                numbers[row] = self._numbers.setdefault(words, len(self._numbers))
+        return numbers
 
     def keep(self, words: Iterable[str]) -> None:
         """Keep words that were not shown yet but may be."""
-        for word in words:
-            self._numbers.setdefault(word, len(self._numbers) + 1)
+        self._words.update(dict.fromkeys(words))
 
     def frames(self) -> np.ndarray:
-        """All vectors, float32 (n, 300), in the order of the numbers.
+        """All vectors, float32 (n, 300 × most), in the order of the numbers.
 
         Raises
         ------
         SpanLabError
             when a word has none.
         """
-        if self._table is None or len(self._table) != len(self._numbers) + 1:
-            self._table = np.zeros((len(self._numbers) + 1, DIMENSIONS), np.float32)
-            self._table[1:] = (self.vectors or random_vectors()).of(self.words)
+        if self._table is None or len(self._table) != len(self._numbers):
+            self._table = (self.vectors or random_vectors()).beside(list(self._numbers), self.most)
         return self._table

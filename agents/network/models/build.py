@@ -18,7 +18,7 @@ from typing_extensions import override
 
 from ....core.errors import SpanLabError
 from ....paradigms.word_vectors import DIMENSIONS
-from ..settings import FRAME, CompactSettings, DelayLine, Task, WormSettings
+from ..settings import FRAME, CompactSettings, DelayLine, Task, WormSettings, most_words
 from .encoders import Seen, WormEye, WormReader, even
 from .heads import Heads
 from .memories import Cell, architecture_and_options, memory
@@ -128,18 +128,19 @@ class CompactReader(nn.Module):
     There are no windows to look into.
     """
 
-    def __init__(self, settings: CompactSettings) -> None:
+    def __init__(self, settings: CompactSettings, words: int) -> None:
         super().__init__()
         self.windows, self.code = settings.windows**2, settings.code
-        self.summary = nn.Linear(DIMENSIONS, settings.summary)
-        self.overview = nn.Linear(DIMENSIONS, settings.code)
+        numbers = DIMENSIONS * words
+        self.summary = nn.Linear(numbers, settings.summary)
+        self.overview = nn.Linear(numbers, settings.code)
         self.overview_norm = nn.LayerNorm(settings.code, elementwise_affine=False)
-        self.context = nn.Linear(DIMENSIONS, settings.context)
+        self.context = nn.Linear(numbers, settings.context)
         self.context_norm = nn.LayerNorm(settings.context)
 
     @override
     def forward(self, vectors: Tensor) -> Seen:
-        """``vectors``: float32 (n, 300)."""
+        """``vectors``: float32 (n, 300 × words)."""
         known = even(vectors)
         nowhere = known.new_zeros(len(known), self.windows, self.code)
         context = functional.relu(self.context_norm(self.context(known)))
@@ -197,7 +198,7 @@ class CompactNetwork(Network):
                 ):  # as many answers as windows: an answer starts out as the place that matches
                     head.weight[:, settings.hidden : settings.hidden + matches].zero_().fill_diagonal_(1)  # type: ignore[index, operator]
         if self.reading:
-            self.reader = CompactReader(settings)
+            self.reader = CompactReader(settings, most_words(tasks))
 
     @override
     def features(self, hidden: Tensor, seen: Seen) -> Tensor:
@@ -312,7 +313,7 @@ class WormNetwork(Network):
         self.heads = Heads(self.tasks, settings.hidden)
         self.task_embedding = nn.Embedding(len(self.tasks), settings.embedding)
         if self.reading:
-            self.reader = WormReader(inputs - settings.embedding)
+            self.reader = WormReader(inputs - settings.embedding, most_words(tasks))
         if published.published_xavier:
             self._start_with_xavier()
 

@@ -76,20 +76,20 @@ class WormEye(nn.Module):
 
 
 class WormReader(nn.Module):
-    """The vector of a word in the place of a frame: brought to one length and projected. The
+    """The vectors of words in the place of a frame: brought to one length and projected. The
     benchmark published no encoder of words; this one is ours."""
 
-    def __init__(self, outputs: int) -> None:
+    def __init__(self, outputs: int, words: int) -> None:
         super().__init__()
-        self.projection = nn.Linear(DIMENSIONS, outputs)
+        self.projection = nn.Linear(DIMENSIONS * words, outputs)
 
     @override
     def forward(self, vectors: Tensor) -> Seen:
-        """``vectors``: float32 (n, 300)."""
+        """``vectors``: float32 (n, 300 × words)."""
         return Seen(self.projection(even(vectors)))
 
 
 def even(vectors: Tensor) -> Tensor:
     """Vectors brought to one length, since files differ in it by far; nothing (zeros) stays
     nothing."""
-    return functional.normalize(vectors, dim=1) * DIMENSIONS**0.5
+    return functional.normalize(vectors.unflatten(1, (-1, DIMENSIONS)), dim=2).flatten(1) * DIMENSIONS**0.5

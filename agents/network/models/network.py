@@ -79,7 +79,7 @@ class Network(nn.Module):
 
     def see(self, frames: Tensor) -> Seen:
         """Encode frames by the eye, uint8 (n, 32, 32, 3), or the reader of vectors, float32 (n,
-        300)."""
+        300 × words)."""
         encoder = self.eye if frames.dtype == torch.uint8 else self.reader
         if torch.is_grad_enabled() or len(frames) <= _TOGETHER:
             return encoder(frames)

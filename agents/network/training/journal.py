@@ -19,7 +19,7 @@ from ..checkpoints_io.checkpoint import Checkpoint, TrainedOn, shipped
 from ..checkpoints_io.files import write_atomically
 from ..inputs.batches import TrainingBatch
 from ..inputs.training_data import TrainingData
-from ..settings import WormSettings, heads_of
+from ..settings import WormSettings, heads_of, most_words
 from .config import TrainingConfig
 from .evaluation import ConditionAccuracy, as_markdown
 from .state import TrainingState
@@ -240,8 +240,11 @@ def _text(
     reads = ""
     if kept.vectors is not None:
         file = f" (SHA-256 `{kept.vectors.sha256}`)" if kept.vectors.sha256 else ""
-        reads = f"""It reads one vector per step in {", ".join(sorted(network.reading))}: that of the word that is shown, brought to one length, and zeros
-        where no single word is shown. The vectors: {kept.vectors.name}{file}."""  # noqa: E501
+        most = most_words(network.tasks)
+        many = "one vector" if most == 1 else f"up to {most} vectors side by side"
+        reads = f"""It reads {many} per step in {", ".join(sorted(network.reading))}: those of the words that are shown, each brought to one length, and zeros
+        where no or more words are shown. The vectors: {kept.vectors.name}{file}."""  # noqa: E501
+    sees = "It sees one 32 x 32 frame per step and nothing else." if network.seeing else ""
     selected = {
         "published": "mean validation accuracy",
         "improved": "mean gain over the best blind guess in validation",
@@ -251,8 +254,8 @@ def _text(
         config.about,
         "## What it is",
         f"""Its memory is the architecture {config.model.architecture} with {config.model.hidden} units; {len(heads_of(network.tasks))} linear heads
-        answer in {len(network.tasks)} tasks. {network.parameter_count:,} learned parameters, {kept.bytes / 1e6:.1f} MB {_STORED[kept.store]}. It sees one 32 x 32 frame per
-        step and nothing else. {reads} {wired(config)} Its settings, where they are not the defaults (`NAME.json` has all): {_settings(config)}.""",  # noqa: E501
+        answer in {len(network.tasks)} tasks. {network.parameter_count:,} learned parameters, {kept.bytes / 1e6:.1f} MB {_STORED[kept.store]}. {sees}
+        {reads} {wired(config)} Its settings, where they are not the defaults (`NAME.json` has all): {_settings(config)}.""",  # noqa: E501
         "## How it was made",
         f"""It was trained {f"with `{command}`, " if command else ""}on {", ".join(trained.paradigms)}, all together in every step, for {state.step:,} steps
         ({why}). {_recipe(config)} {staged(earlier)} The weights are those of step {state.best_step:,}, which had the highest {selected}; until then it had seen {seen}.
