@@ -34,8 +34,8 @@ ROOT = Path(__file__).resolve().parent.parent
 CHECKPOINTS = ROOT / "agents" / "network" / "checkpoints"
 DOCUMENT = ROOT / "docs" / "network-models.md"
 _SAID = """Before training: accuracy of the best linear read-out of what the network computes with the weights that it starts from, without any weights taken
-over from another network. It is a logistic regression on what the heads read, for each task alone, fitted on {fitted} training trials of each combination of
-levels; its penalty was chosen on the validation trials, and it was scored on {tested} of the test trials."""  # noqa: E501
+over from another network. It is a logistic regression on what the heads read, fitted on {fitted} training trials of each combination of levels: one for each
+combination, or one for all of a task. Which of these, and its penalty, was chosen on the validation trials; it was scored on {tested} of the test trials."""  # noqa: E501
 #: What a card says of its starting weights, in the words of now and of before.
 _STARTED = re.compile(
     r"(Its weights start as those of the checkpoint `[^`]*`; the log has its SHA-256\.)?"
@@ -76,10 +76,10 @@ def before_training(config: TrainingConfig, fitted_on: int = FITTED_ON) -> list[
     """Return what can be read out of a network before its first step, by paradigm and combination
     of factor levels.
 
-    A read-out is fitted for each paradigm and task alone, so that it is at least as good as one
-    that serves several. It is a logistic regression on what the heads of the network read. Fitting,
-    the choice of the penalty and the score have separate trials. Weights that the run takes over
-    from another network (``start_from``) are left out: they were trained.
+    A read-out is fitted for each combination of levels alone, and one for all of a task: many levels
+    may need more trials than one has. It is a logistic regression on what the heads of the network
+    read. Fitting, the choice of read-out and penalty, and the score have separate trials. Weights
+    that the run takes over from another network (``start_from``) are left out: they were trained.
     """
     own = TrainingData(config)
     own.prepare(lambda count: None)
@@ -105,26 +105,38 @@ def _of_task(pool: Pool, task: str) -> Pool:
 
 
 def _before(network: Network, train: Pool, validation: Pool, test: Pool) -> list[BeforeTraining]:
-    features = torch.from_numpy(
-        _trained_steps(train, outputs_of(network, train, lambda hidden, seen, task: network.features(hidden, seen)))
-    )
-    targets = torch.from_numpy(_trained_steps(train, None))
+    features, targets = _asked(network, train)
     mean, spread = features.mean(0), features.std(0).clamp(min=1e-6)
-    scaled = (features - mean) / spread
-    weights = torch.stack([_fitted(scaled, targets, train.loss, train.view.head, penalty) for penalty in PENALTIES])
-
-    def read(hidden: Tensor, seen: Seen, task: str) -> Tensor:
-        own = (network.features(hidden, seen) - mean) / spread
-        return torch.cat([own @ weight[:-1] + weight[-1] for weight in weights], -1)
-
-    outputs = [np.split(outputs_of(network, pool, read), len(PENALTIES), -1) for pool in (validation, test)]
-    scores = [np.mean([row.accuracy for row in rows_of_outputs(logits, validation)]) for logits in outputs[0]]
-    rows = rows_of_outputs(outputs[1][int(np.argmax(scores))], test)
+    for_all = _fits((features - mean) / spread, targets, train)
     plain = _unweighted(network, train, test, features, targets)
-    return [
-        BeforeTraining(row.paradigm, row.levels, row.accuracy, None if plain is None else plain[at].accuracy)
-        for at, row in enumerate(rows)
-    ]
+    found = []
+    for at in range(len(test.blocks)):
+        levels = [replace(pool, blocks=pool.blocks[at : at + 1]) for pool in (train, validation, test)]
+        own, wanted = _asked(network, levels[0])
+        weights = for_all + _fits((own - mean) / spread, wanted, train)
+
+        def read(hidden: Tensor, seen: Seen, task: str, weights: list[Tensor] = weights) -> Tensor:
+            scaled = (network.features(hidden, seen) - mean) / spread
+            return torch.cat([scaled @ weight[:-1] + weight[-1] for weight in weights], -1)
+
+        outputs = [np.split(outputs_of(network, pool, read), len(weights), -1) for pool in levels[1:]]
+        scores = [rows_of_outputs(logits, levels[1])[0].accuracy for logits in outputs[0]]
+        row = rows_of_outputs(outputs[1][int(np.argmax(scores))], levels[2])[0]
+        found.append(
+            BeforeTraining(row.paradigm, row.levels, row.accuracy, None if plain is None else plain[at].accuracy)
+        )
+    return found
+
+
+def _asked(network: Network, pool: Pool) -> tuple[Tensor, Tensor]:
+    """What the heads of a network read at the steps that are trained, and what is wanted there."""
+    features = outputs_of(network, pool, lambda hidden, seen, task: network.features(hidden, seen))
+    return torch.from_numpy(_trained_steps(pool, features)), torch.from_numpy(_trained_steps(pool, None))
+
+
+def _fits(scaled: Tensor, targets: Tensor, pool: Pool) -> list[Tensor]:
+    """A read-out with each penalty."""
+    return [_fitted(scaled, targets, pool.loss, pool.view.head, penalty) for penalty in PENALTIES]
 
 
 def _trained_steps(pool: Pool, values: np.ndarray | None) -> np.ndarray:

@@ -50,6 +50,8 @@ SHOWN: dict[str, tuple[dict[str, Any], int]] = {
     "digit_span": ({"direction": "backward", "list_length": 4}, 1),
     "lsr": ({"list_length": 5}, 1),
     "lsr_long": ({"list_length": 12}, 1),
+    "lsr_published": ({"list_length": 5}, 1),
+    "lsr_published_long": ({"list_length": 12}, 1),
     "nback_abstraction": (_BLOCK, 1),
     "nback_abstraction_strict": (_BLOCK, 1),
     "nback_spatial": ({**_BLOCK, "grid": 5}, 1),

@@ -324,9 +324,13 @@ class NetworkEpisode(Episode):
         return None if percept.ask is None else read_out(passage.logits[0, 0].numpy(), percept.ask, self._view)
 
     def _frame(self, stimulus: Stimulus) -> np.ndarray:
-        """Return the input of the network at one step: a frame, uint8 (1, 32, 32, 3), or a vector,
-        float32 (1, 300)."""
-        return network_frame(stimulus.scene())[None] if self._words is None else self._words.shown([stimulus], self._view.words)
+        """Return the input of the network at one step: a frame, uint8 (1, 32, 32, 3), or vectors,
+        float32 (1, 300 × words)."""
+        return (
+            network_frame(stimulus.scene())[None]
+            if self._words is None
+            else self._words.shown([stimulus], self._view.words)
+        )
 
 
 @dataclass(frozen=True)

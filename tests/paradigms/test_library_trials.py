@@ -18,7 +18,7 @@ OF_PEOPLE = ("Span tests", "Recognition", "Cognitive control")
 
 def test_the_library_is_complete() -> None:
     worm = {"sfr", "cd", "vir", "vsr", "vsrec", "cs", "sc", "si", "smu", "sts"}
-    variants = {"cd_noise", "lsr", "lsr_long", "sts_congruency"}
+    variants = {"cd_noise", "lsr", "lsr_long", "lsr_published", "lsr_published_long", "sts_congruency"}
     verbal = {f"nback_verbal{variant}" for variant in ("", "_noise", "_feedback", "_reasoning")}
     spatial = {f"nback_spatial{variant}" for variant in ("", "_noise", "_feedback", "_reasoning")}
     continuous = {"continuous_colour", "continuous_orientation"}

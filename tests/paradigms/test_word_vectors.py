@@ -171,11 +171,26 @@ def test_long_lists_need_thirty_two_steps() -> None:
         network_arrays(view, trials)
 
 
-def test_only_a_single_word_is_read() -> None:
+def test_words_are_read_and_letters_and_texts_are_not() -> None:
     shown = [
         STIMULI.get(name).model_validate(parameters)
         for name, parameters in (("word", {"word": "lion"}), ("letter", {"symbol": "k"}), ("text", {"text": "lion"}))
     ]
     shown += [STIMULI.get("word_array").model_validate({"places": ("lion", None, None, None)}), STIMULI.get("blank")()]
-    assert [stimulus.single_word() for stimulus in shown] == ["lion", None, None, None, None]
-    assert random_vectors().shown(shown).any(1).tolist() == [True, False, False, False, False]
+    assert [stimulus.shown_words() for stimulus in shown] == [("lion",), (), (), ("lion",), ()]
+    assert random_vectors().shown(shown).any(1).tolist() == [True, False, False, True, False]
+
+
+def test_all_words_are_read_again_where_a_paradigm_holds_them_side_by_side() -> None:
+    paradigm = load_paradigm("lsr_published")
+    trial = compile_trial(paradigm, {"list_length": 4}, 1)
+    view = paradigm.network_view(trial.levels)
+    assert view is not None
+    arrays = network_arrays(view, [trial], steps=8)
+    steps = arrays.frames[0].reshape(8, 9, 300)
+    shown, probes = steps[:4, 0], steps[4:]
+    assert not steps[:4, 1:].any(), "one word a step, and zeros beside it"
+    assert (probes == probes[0]).all()
+    assert not probes[0, 4:].any()
+    assert np.array_equal(probes[0, arrays.labels[0, 4:]], shown), "each answer is the place of its word"
+    assert not random_vectors().shown([trial.steps[-1].percept.for_machine.stimulus]).any(), "too many for one"

@@ -61,6 +61,8 @@ class TrainingData:
                     )
         self.tested = self._tested()
         heads_of(self.tasks)
+        if len({task.reads for task in self.tasks.values() if task.reads}) > 1:
+            raise SpanLabError("its paradigms read different numbers of words a step; train a network on each")
         self.reading = set(reading(self.tasks))
         self.frames, self.words = NetworkFrames(), WordStore(most=most_words(self.tasks))
         self.pools: dict[Split, list[Pool]] = {}

@@ -141,7 +141,7 @@ class CompactReader(nn.Module):
     @override
     def forward(self, vectors: Tensor) -> Seen:
         """``vectors``: float32 (n, 300 × words)."""
-        known = even(vectors)
+        known = even(vectors, self.summary.in_features)
         nowhere = known.new_zeros(len(known), self.windows, self.code)
         context = functional.relu(self.context_norm(self.context(known)))
         return Seen(torch.cat([self.overview_norm(self.overview(known)), self.summary(known)], -1), (nowhere, context))

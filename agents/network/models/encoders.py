@@ -86,10 +86,11 @@ class WormReader(nn.Module):
     @override
     def forward(self, vectors: Tensor) -> Seen:
         """``vectors``: float32 (n, 300 × words)."""
-        return Seen(self.projection(even(vectors)))
+        return Seen(self.projection(even(vectors, self.projection.in_features)))
 
 
-def even(vectors: Tensor) -> Tensor:
-    """Vectors brought to one length, since files differ in it by far; nothing (zeros) stays
-    nothing."""
-    return functional.normalize(vectors.unflatten(1, (-1, DIMENSIONS)), dim=2).flatten(1) * DIMENSIONS**0.5
+def even(vectors: Tensor, numbers: int) -> Tensor:
+    """Vectors brought to one length, since files differ in it by far, and zeros behind them up to so
+    many numbers; nothing (zeros) stays nothing."""
+    found = functional.normalize(vectors.unflatten(1, (-1, DIMENSIONS)), dim=2).flatten(1) * DIMENSIONS**0.5
+    return functional.pad(found, (0, numbers - found.shape[1]))

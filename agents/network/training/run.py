@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from ....core.errors import SpanLabError
+from ....core.extras import how_to_install, installed
 from ....paradigms.identity import stream
 from ....paradigms.network_view import classes_of
 from ....stimuli import CANVAS
@@ -179,12 +180,18 @@ class TrainingResult:
         accuracy = ", ".join(
             f"{name} {mean_accuracy([row for row in self.rows if row.paradigm == name]):.3f}" for name in names
         )
-        return [
+        told = [
             f"{self.checkpoint}: {self.steps} steps in {duration(self.wall_s)}; accuracy on held-out trials:"
             f" {accuracy}",
             f"More in {self.checkpoint.with_suffix('.md')}; try it: spanlab replay {next(iter(names))} --agent"
             f" network:{self.checkpoint}",
         ]
+        if not (curves := self.checkpoint.with_suffix(".svg")).exists():
+            told.append(
+                f"{curves} was not drawn, since vl-convert is missing; {how_to_install('figures')}, and draw it by the"
+                " same command with --resume"
+            )
+        return told
 
 
 def train(
@@ -347,7 +354,8 @@ class Run:
             if self.saved < self.state.step:
                 self._save()
             write_card(self.folder, self.config, kept, rows, self.state, self._times(), why, self.command, self.earlier)
-            draw(self.folder / f"{self.config.name}.log.jsonl", self.folder / f"{self.config.name}.svg")
+            if installed("vl_convert"):
+                draw(self.folder / f"{self.config.name}.log.jsonl", self.folder / f"{self.config.name}.svg")
         wall, cpu = self._elapsed()
         return TrainingResult(self.weights_file, tuple(rows), self.state.step, wall, cpu)
 

@@ -207,7 +207,7 @@ def test_a_network_that_does_not_know_the_task_says_so(untrained: NetworkAgent) 
     context = context_of(paradigm, compile_trial(paradigm, {"list_length": 3}, 1))
     for view, said in (
         (paradigm.network.model_copy(update={"task": "nback"}), r"was not trained on vsr \(task 'nback'\), but on"),
-        (paradigm.network.model_copy(update={"head": 12}), "asks for 12"),
+        (paradigm.network.model_copy(update={"head": 12}), "and vsr frames and 12 outputs of the head"),
         (None, "no 'network' section"),
     ):
         with pytest.raises(SpanLabError, match=said):

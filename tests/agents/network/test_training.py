@@ -7,6 +7,7 @@ import hashlib
 import json
 import shutil
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from spanlab.agents.network.inputs.training_data import begin_process  # noqa: E
 from spanlab.agents.network.models import build  # noqa: E402
 from spanlab.agents.network.settings import Task, model_settings  # noqa: E402
 from spanlab.agents.network.training.evaluation import frequencies  # noqa: E402
-from spanlab.agents.network.training.journal import duration  # noqa: E402
+from spanlab.agents.network.training.journal import draw, duration  # noqa: E402
 from spanlab.agents.network.training.presets import config_named  # noqa: E402
 from spanlab.agents.network.training.run import train  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402
@@ -54,10 +55,13 @@ TINY: dict[str, Any] = {
 }
 
 
+RUN_DRAWS = "spanlab.agents.network.training.run.draw"
+
+
 @pytest.fixture(autouse=True)
 def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Curves are drawn by one run only, that of a fixture: they take longer than such a run."""
-    monkeypatch.setattr("spanlab.agents.network.training.run.draw", lambda log, figure: None)
+    monkeypatch.setattr(RUN_DRAWS, lambda log, figure: None)
 
 
 def config(**changes: Any) -> TrainingConfig:
@@ -122,6 +126,19 @@ def test_a_resumed_run_is_the_uninterrupted_one_to_the_bit(trained: Path, tmp_pa
     for number, slots in full[0]["optimizer"]["state"].items():
         for name, tensor in slots.items():
             assert torch.equal(tensor, full[1]["optimizer"]["state"][number][name])
+
+
+def test_without_vl_convert_a_run_is_finished_and_says_what_draws_its_curves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RUN_DRAWS, draw)
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    short = config(steps=2, tasks=TINY["tasks"][:1], save_every=2, check={"every": 2, "trials": 1, "test_trials": 1})
+    found = train(short, out=tmp_path, progress=False)
+    assert (found.steps, log(tmp_path)[-1]["event"], (tmp_path / "tiny.md").exists()) == (2, "end", True)
+    said = found.told()[-1]
+    assert f"{tmp_path / 'tiny.svg'} was not drawn" in said
+    assert "pip install 'spanlab[figures]'" in said
 
 
 def test_a_run_leaves_its_record(trained: Path) -> None:

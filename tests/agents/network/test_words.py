@@ -170,7 +170,7 @@ def test_a_network_of_words_takes_no_frames_and_no_strange_words(trained: Path, 
         encoding="utf-8",
     )
     for name, said in (
-        ("frames", "was trained to read the vectors of words in the task 'lsr', and frames gives frames"),
+        ("frames", "has vectors (1 a step) and 200 outputs of the head 'lsr' for the task 'lsr', and frames frames"),
         ("strange", "no vectors for these words: "),
     ):
         status, _, complained = run("replay", f"{name}.yaml", "--agent", f"network:{trained}", "--trials", "2")
