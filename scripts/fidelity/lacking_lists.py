@@ -62,10 +62,11 @@ def texture(trial: Trial) -> Found:
 
 
 def _recall() -> Iterator[Observer]:
-    for name, items, array in (("vsr", "patterns", "array"), ("lsr", "words", "array"), ("lsr_long", "words", "array")):
+    words = (("lsr", "lsr_published"), ("lsr_long", "lsr_published_long"))
+    for names, items in ((("vsr",), "patterns"), *((names, "words") for names in words)):
         for length in (3, 6, 9):
             yield Observer(
-                (name,),
+                names,
                 f"lists of {length}",
                 f"order of {items}",
                 f"which {items} were in the list",
@@ -73,18 +74,18 @@ def _recall() -> Iterator[Observer]:
                 {"list_length": length},
             )
         yield Observer(
-            (name,),
+            names,
             "lists of 6",
             f"first display (first of the {items})",
             "it is the one that is left over",
             _left_over,
             {"list_length": 6},
         )
-        goes_by, guess = ("nothing", nothing()) if name == "vsr" else ("the words themselves", _said)
-        yield Observer((name,), "", f"last display (the {array})", goes_by, guess)
-        if name == "vsr":
+        goes_by, guess = ("nothing", nothing()) if items == "patterns" else ("the words themselves", _said)
+        yield Observer(names, "", "last display (the array)", goes_by, guess)
+        if items == "patterns":
             yield Observer(
-                (name,),
+                names,
                 "lists of 6",
                 "which pattern is at which place",
                 "places that are taken",
@@ -92,7 +93,7 @@ def _recall() -> Iterator[Observer]:
                 {"list_length": 6},
             )
         else:
-            yield Observer((name,), "", "places of words", "the words themselves", _said)
+            yield Observer(names, "", "places of words", "the words themselves", _said)
 
 
 def _there(trial: Trial) -> list[Any]:

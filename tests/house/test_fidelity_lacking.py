@@ -36,7 +36,7 @@ QUICK = [
     ("`vir`", "lists of 4", "first display (first pattern)"),
     ("`vsrec`", "", "order of patterns"),
     ("`vsr`", "lists of 6", "first display (first of the patterns)"),
-    ("`lsr`", "", "last display (the array)"),
+    ("`lsr` and its variants", "", "last display (the array)"),
     ("`sfr`", "lists of 4", "which squares were red"),
     ("`nback_abstraction`", "rows and columns, n = 2, lures as they fall", "all items but the last two"),
 ]
