@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from ....core.doors import how_to_install, installed
 from ....core.errors import SpanLabError
-from ....core.extras import how_to_install, installed
 from ....paradigms.identity import stream
 from ....paradigms.network_view import classes_of
 from ....stimuli import CANVAS
