@@ -31,7 +31,7 @@ COLUMN = 34
 #: and where answers are shown at small places.
 _WELL_SEEN, _WELL_SEEN_FINE = 5.5, 14.0
 #: Where that is too much for small places: from here on, alone on its sheet.
-_ALONE = 8.5
+_ALONE = 7.5
 #: And at least.
 _SEEN = 3.0
 #: Seconds for which a page stays at least, so that the press that ended the step before does not
