@@ -3,11 +3,13 @@ from .capacity import pashler_k as pashler_k
 from .conditions import question_of as question_of
 from .conditions import written as written
 from .confidence import ROC_METHOD as ROC_METHOD
+from .curves import list_ends as list_ends
 from .groups import GROUP as GROUP
 from .groups import GROUP_METHOD as GROUP_METHOD
 from .reaction_times import timed_questions as timed_questions
 from .recall import answer_places as answer_places
 from .recall import first_recalls as first_recalls
+from .recall import lag_rows as lag_rows
 from .recall import lags as lags
 from .recall import transpositions as transpositions
 from .registry import EFFECTS as EFFECTS

@@ -59,7 +59,7 @@ class Effect:
     by_choice : whether its axis is something that those who answer choose, and no condition that
         they are in
     alone : whether it says something of a single condition, too
-    otherwise : what shows the same where a column lacks, to follow the sentence that says so
+    instead : the effect that shows the same of data without its columns
     """
 
     name: str
@@ -81,7 +81,7 @@ class Effect:
     blocks: bool = False
     by_choice: bool = False
     alone: bool = False
-    otherwise: str = ""
+    instead: Effect | None = None
 
     @property
     def by(self) -> tuple[str, ...]:
@@ -136,7 +136,7 @@ class Effect:
             return f"{paradigm} is an N-back paradigm, which has figures of its own."
         lacking = [name for name in self.needs if name not in evidence.there]
         if lacking:
-            return f"{paradigm} has no {' and no '.join(lacking)}{self.otherwise}."
+            return f"{paradigm} has no {' and no '.join(lacking)}."
         if len(evidence.conditions) < (1 if self.alone else 2):
             absent = f"no {self.x_title}" if self.x not in evidence.there else "no answers that this figure can use"
             about = " that this figure can use" if self.prepare else ""

@@ -22,11 +22,28 @@ _COSTS = (("mixing cost", "one task", "repetition"), ("switch cost", "repetition
 _COSTS_IN_TIME = (("mixing cost", "repetition", "one task"), ("switch cost", "switch", "repetition"))
 _DETECTED = Sensitivity(("measure", "set_size"))
 _PARTS = Sensitivity(("measure", "list_length"))
+_OF_ALL = Sensitivity(("measure", "questions"))
 _CHOSEN = Sensitivity(("measure", "set_size"), "forced choice", ("d′", "side bias"))
 _DETECTION = (
     "A hit is something to detect (a change, an asymmetry, a difference, an old item) that was reported, a false alarm"
     " a report where it was not there: d′ = z(H) − z(F), criterion = −(z(H) + z(F)) / 2, above 0 for somebody who"
     " rarely reports it. Half an answer is added to each count (log-linear)."
+)
+_UNSIZED = Effect(
+    name="sensitivity_overall",
+    title="sensitivity and criterion of all questions",
+    x="questions",
+    x_title="questions",
+    panels=("measure",),
+    panel_order=_OF_ALL.measures,
+    needs=("correct_answer",),
+    prepare=_OF_ALL.unsized_rows,
+    estimator=_OF_ALL,
+    measure="d′ or criterion",
+    order=("all",),
+    human=False,
+    method=_DETECTION,
+    alone=True,
 )
 _OURS = (
     Effect(
@@ -506,8 +523,9 @@ _OURS = (
         human=False,
         method=_DETECTION,
         alone=True,
-        otherwise="; 'spanlab figure --value d_prime --along COLUMN' shows d′, and 'spanlab stats' the criterion, too",
+        instead=_UNSIZED,
     ),
+    _UNSIZED,
     Effect(
         name="sensitivity_parts",
         title="sensitivity and criterion by number of parts",

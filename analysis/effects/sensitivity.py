@@ -97,6 +97,13 @@ class Sensitivity:
             pairs = tuple(pair for pair in pairs if there.issuperset(pair))
         return self.of_words(scored, {one for one, _ in pairs}, {other for _, other in pairs}, truth)
 
+    def unsized_rows(self, scored: Scored) -> Scored:
+        """The questions of this kind where neither sizes nor parts tell them apart, as one condition."""
+        rows = self.rows(scored)
+        sizes = rows.items[rows.items.columns.intersection(["set_size", "factor_part_size"])]
+        unsized = rows.items.iloc[:0] if sizes.notna().any(axis=None) else rows.items
+        return Scored(unsized.assign(questions="all"), rows.intrusions, rows.notes)
+
     def meaning(self, scored: Scored) -> str:
         """What a hit is in some questions, in a sentence; empty where several pairs of words answer."""
         words = {str(one) for one in decoded(scored.items["correct_answer"]).dropna().unique()}

@@ -85,6 +85,8 @@ def compute_effect(effect: Effect, data: Data, wish: Wish, *, panels: bool = Fal
     SpanLabError
         when no paradigm of the data shows the effect, or several do and none was chosen.
     """
+    if effect.instead is not None and not effect.applies(data.scored):
+        effect = effect.instead
     paradigm = chosen(effect.name, effect.missing, data, wish, expected=effect.paradigms)
     table = with_unread(
         effect.table(data.scored, paradigm, human=data.human.get(paradigm)), shares=effect.against_chance

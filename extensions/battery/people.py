@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spanlab.analysis.data import decisions_of, decoded, of_sessions, score_table
-from spanlab.analysis.effects import cowan_k, in_order, pashler_k, question_of, written
+from spanlab.analysis.effects import (
+    cowan_k,
+    first_recalls,
+    in_order,
+    lag_rows,
+    list_ends,
+    pashler_k,
+    question_of,
+    written,
+)
 from spanlab.analysis.stats import detection, fit_mixture, spearman_brown
 from spanlab.core import SpanLabError, grouped
 
@@ -21,7 +30,7 @@ from .score_table import ScoreTable, alpha, correlation, omega, spread
 if TYPE_CHECKING:
     import pandas as pd
 
-    from spanlab.analysis.data import Rule, SessionFacts
+    from spanlab.analysis.data import Rule, Scored, SessionFacts
 
 #: The rows of a participant in a paradigm: columns as arrays of the same length, among them
 #: ``trial`` (a number for each trial).
@@ -96,6 +105,12 @@ def _share_of_trials(rows: Rows) -> float:
     """The mean over trials of the share of right answers in each, as on pages."""
     _, trial = np.unique(rows["trial"], return_inverse=True)
     return _mean(np.bincount(trial, rows["correct"]) / np.bincount(trial)) if len(trial) else np.nan
+
+
+def _ratio(rows: Rows) -> float:
+    """How often something was taken, of how often it was possible."""
+    possible = float(rows["possible"].sum())
+    return float(rows["taken"].sum()) / possible if possible else np.nan
 
 
 def _omitted(rows: Rows) -> float:
@@ -288,6 +303,18 @@ REPORT = (
         resampled=False,
     ),
 )
+_OF_LISTS = "lists of three items or more: right at the"
+PRIMACY = Measure("primacy", f"Mean over {_OF_LISTS} first position, minus between the ends.", "share, -1 to 1", _ratio)
+RECENCY = Measure("recency", f"Mean over {_OF_LISTS} last position, minus between the ends.", "share, -1 to 1", _ratio)
+FIRST, LAST, ON, BACK = (
+    Measure(name, says, "share, 0 to 1", _ratio)
+    for name, says in (
+        ("first_recall_start", "Share of lists of which the first item was recalled first."),
+        ("first_recall_end", "Share of lists of which the last item was recalled first."),
+        ("lag_crp_forward", "Lag-CRP at lag +1: how often the next item was recalled next, of when it could be."),
+        ("lag_crp_backward", "Lag-CRP at lag −1: how often the item before was recalled next, of when it could be."),
+    )
+)
 PROCESSING = (
     Measure(
         "processing_accuracy",
@@ -338,8 +365,9 @@ def scores_by_person(
         answered = items[(items["paradigm"] == paradigm) & items["participant"].astype(str).ne("")]
         of_table = str(paradigm) not in known
         effects = () if of_table else _effects(answered, known[str(paradigm)])
-        main = replace(scored, items=answered.reset_index(drop=True)).main.items
-        for chosen, which, source in (*_kinds(main, rows, str(paradigm), of_table), *effects):
+        main = replace(scored, items=answered.reset_index(drop=True)).main
+        kinds = (*_kinds(main.items, rows, str(paradigm), of_table), *_ends(main), *_recalls(main), *effects)
+        for chosen, which, source in kinds:
             _add_measures(table, str(paradigm), chosen, which, source, errors)
         _add_scales(table, str(paradigm), rows, alone=not len(answered))
     _add_conduct(table, sessions)
@@ -373,6 +401,28 @@ def _kinds(
     idle = rows[decisions_of(rows)]
     if len(idle):
         yield idle, PROCESSING, "decisions that need no memory (set size 0)"
+
+
+def _ends(scored: Scored) -> Iterator[tuple[pd.DataFrame, tuple[Measure, ...], str]]:
+    """How far the ends of lists stand out."""
+    ends = list_ends(scored.items)
+    ends = ends.assign(taken=ends["stands_out"], possible=1.0)
+    for measure in (PRIMACY, RECENCY):
+        yield ends[ends["index"] == measure.name], (measure,), "lists with every position"
+
+
+def _recalls(scored: Scored) -> Iterator[tuple[pd.DataFrame, tuple[Measure, ...], str]]:
+    """What was recalled first, and next, in free recall."""
+    first, then = first_recalls(scored).items, lag_rows(scored).items
+    first = first.assign(taken=first["correct"], possible=1.0)
+    place = first["serial_position"]
+    for measure, rows in (
+        (FIRST, first[place == 1]),
+        (LAST, first[place == first["list_length"]]),
+        (ON, then[then["lag"] == 1]),
+        (BACK, then[then["lag"] == -1]),
+    ):
+        yield rows, (measure,), "free recall"
 
 
 def _in_series(items: pd.DataFrame) -> pd.DataFrame:
@@ -423,7 +473,7 @@ def arrays(rows: pd.DataFrame) -> Rows:
         name: pd.to_numeric(rows[name], errors="coerce").to_numpy(float)
         if name in rows.columns
         else np.full(len(rows), np.nan)
-        for name in ("set_size", "edit_distance", "error", "period", "rt_ms", "signal")
+        for name in ("set_size", "edit_distance", "error", "period", "rt_ms", "signal", "taken", "possible")
     }
     keys = [name for name in ("session", "block", "trial", "trial_id", "row_trial") if name in rows.columns]
     outcome = rows["outcome"].astype(str) if "outcome" in rows.columns else pd.Series("answered", index=rows.index)

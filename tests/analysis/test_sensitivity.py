@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import scipy.stats
 from observed import Trial, rows_by, switching, table, together
 from scipy.special import ndtr, ndtri
 
+import spanlab
 from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.effects.effect import trends
 from spanlab.analysis.effects.registry import effect
@@ -50,6 +52,25 @@ def test_hits_false_alarms_sensitivity_and_criterion(paradigm: str, name: str, c
         assert row["mean"] == pytest.approx(ndtri(row["hit_rate"]) - ndtri(row["false_alarm_rate"]), abs=0.01)
         assert found["criterion", size]["mean"] == pytest.approx(0.3, abs=0.12)
         assert row["low"] < row["mean"] < row["high"]
+
+
+def test_questions_without_a_size_have_one_sensitivity(tmp_path: Path) -> None:
+    """People with planted hits and false alarms of 20 each: the figure draws the mean of their own d′."""
+    said = {"P1": (16, 4), "P2": (18, 7), "P3": (12, 1)}
+    rows = [
+        {"participant": person, "trial": 100 * old + at, "correct_answer": ["new", "old"][old], "answer": answer}
+        for person, counts in said.items()
+        for old in (1, 0)
+        for at in range(20)
+        for answer in ["old" if at < counts[1 - old] else "new"]
+    ]
+    pd.DataFrame(rows).to_csv(tmp_path / "recognition.csv", index=False)
+    found = spanlab.figure("sensitivity", [tmp_path / "recognition.csv"], output=tmp_path / "drawn.svg")
+    each = [ndtri((hits + 0.5) / 21) - ndtri((alarms + 0.5) / 21) for hits, alarms in said.values()]
+    row = rows_by(found.to_frame(), "measure")["d′"]
+    assert (row["mean"], row["sem"]) == pytest.approx((np.mean(each), scipy.stats.sem(each)))
+    assert (row["hit_rate"], row["false_alarm_rate"]) == pytest.approx((46 / 60, 12 / 60))
+    assert (tmp_path / "drawn.svg").stat().st_size > 1000
 
 
 def test_a_choice_between_two_sides_has_a_side_bias_and_no_criterion() -> None:

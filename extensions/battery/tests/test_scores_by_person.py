@@ -185,6 +185,9 @@ def independent(rows: list[Row], trials: Any = lambda trial: True) -> dict[tuple
             said["pcu"] = sum(sum(one) / len(one) for one in lists.values()) / len(lists)
             said["pcl"] = sum(map(sum, lists.values())) / sum(map(len, lists.values()))
             said["anu"] = sum(all(one) for one in lists.values()) / len(lists)
+            long = [one for one in lists.values() if len(one) > 2]
+            for name, end in (("primacy", 0), ("recency", -1)):
+                said[name] = sum(one[end] - sum(one[1:-1]) / len(one[1:-1]) for one in long) / len(long)
             said["absolute"] = sum(len(one) for one in lists.values() if all(one))
             lengths = {len(one) for one in lists.values()}
             whole = {length: [all(one) for one in lists.values() if len(one) == length] for length in lengths}
@@ -480,7 +483,7 @@ def test_effects_of_the_file_are_scores_of_each_person() -> None:
 
 
 def test_a_table_of_anybody_has_its_scores(tmp_path: Path) -> None:
-    """Changes at one set size in words, and lists of letters."""
+    """Changes at one set size in words, lists of letters, and lists that were recalled freely, of one length."""
     changes = [
         {"id": person, "set_size": 4, "correct_answer": truth, "response": said}
         for person in ("P1", "P2")
@@ -499,7 +502,18 @@ def test_a_table_of_anybody_has_its_scores(tmp_path: Path) -> None:
         for at, letter in enumerate("BCDF")
     ]
     pd.DataFrame(lists).to_csv(tmp_path / "lists.csv", index=False)
-    row = gathered([tmp_path / "changes.csv", tmp_path / "lists.csv"])[0].rows["P1"]
+    free = [
+        {"id": "P1", "trial": trial, "serial_position": at, "correct": at in out, "output_position": order.get(at)}
+        for trial, out in enumerate(([1, 2, 4], [3, 4, 1], [4, 3]))
+        for order in [{one: number for number, one in enumerate(out, start=1)}]
+        for at in range(1, 5)
+    ]
+    pd.DataFrame(free).to_csv(tmp_path / "free.csv", index=False)
+    row = gathered([tmp_path / f"{name}.csv" for name in ("changes", "lists", "free")])[0].rows["P1"]
     assert row["changes_k_cowan"] == pytest.approx(4 * (0.8 - 0.1))
     assert row["changes_d_prime"] == pytest.approx(detection(8, 2, 1, 9).dprime)
     assert (row["lists_pcu"], row["lists_anu"], row["lists_span"]) == (0.75, 0.5, 4.0)
+    assert (row["lists_primacy"], row["lists_recency"]) == (0.5, 0.5)  # nothing and all of one list, by hand
+    assert (row["free_first_recall_start"], row["free_first_recall_end"]) == pytest.approx((1 / 3, 1 / 3))
+    # the next one was recalled from 1 and from 3, and not from 2; the one before from 4, and not from 3
+    assert (row["free_lag_crp_forward"], row["free_lag_crp_backward"]) == pytest.approx((2 / 3, 1 / 2))
