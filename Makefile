@@ -1,4 +1,4 @@
-# make demo        everything, from an empty machine to a report       make demo ARGS=--me   with you as the participant; --browser: in Chromium; --all: more
+# make demo        everything, from an empty machine to a report       make demo ARGS=--me   with you as the participant
 # make test        style, types and the quick tests (minutes)          make test-all         also kills, soaks and servers
 # make setup       only the set-up                                     make test-servers     tiny chat models (compiles, the first time)
 # make style       only style and types                                make lint             the same, and types for Windows and macOS

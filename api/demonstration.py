@@ -15,7 +15,7 @@ import typer
 
 from ..core.agent_kinds import NETWORK, PARTICIPANT
 from ..core.atomic_files import make_folder, write_whole
-from ..core.doors import entry_points_of, how_to_install, installed, need
+from ..core.doors import how_to_install, installed, need
 from ..core.errors import SpanLabError
 from .analysing import compare, figure
 from .machines import SessionResult, replay
@@ -46,9 +46,6 @@ MACHINES: dict[str, tuple[dict[str, list[Any]], int]] = {
 @public
 def demo(
     me: Annotated[bool, typer.Option("--me", help="you are the participant (needs a screen)")] = False,
-    browser: Annotated[
-        bool, typer.Option("--browser", help="the simulated participant uses a page in Chromium, not a PsychoPy window")
-    ] = False,
     output: Annotated[
         PathLike, typer.Option("-o", "--output", help="folder for sessions and report", metavar="DIR")
     ] = "demo",
@@ -62,19 +59,9 @@ def demo(
 
     >>> spanlab.demo(output="demo")  # doctest: +SKIP
     """
-    from ..agents.observers import make_observer
-    from ..sessions import plan_trials
-
     began = time.monotonic()
-    if me and browser:
-        raise SpanLabError(
-            "makes you the participant at the window, {browser} a simulated one at a page: choose one of them",
-            option="me",
-            names=["browser"],
-        )
     if me:
         need("lab", "psychopy", "a window for participants")
-    at_page = _at_page() if browser else None
     parts = _parts()
     asked = Path(output)
     free = (asked.with_name(f"{asked.name}-{n}") if n > 1 else asked for n in range(1, 1000))
@@ -86,11 +73,7 @@ def demo(
         agents += ["network:limited"] if "networks" in parts else []
         if "chat" in parts:
             agents.append(_scripted(stack))
-        if at_page is not None:
-            with _stage(f"a simulated participant at a page in Chromium: {LISTS} lists of {LENGTH} patterns"):
-                chosen = plan_trials("vsr", SEED, {"list_length": [LENGTH]}, LISTS)
-                like = data / at_page(data, chosen, make_observer("capacity"), SPEED)
-        elif "lab" in parts:
+        if "lab" in parts:
             like = _participant(data, me, stack)
         same: dict[str, Any] = {"like": like}
         if like is None:
@@ -145,21 +128,6 @@ def _scripted(stack: ExitStack) -> Any:
 
     trials = (one_trial(name, levels, SEED, None)[1] for name, (levels, _) in MACHINES.items() if name != "smu")
     return stack.enter_context(ScriptedServer([*demonstration_rules(), *first_option_rules(trials)])).agent()
-
-
-def _at_page() -> Any:
-    """What an extension has for ``--browser``, when all that it needs is there.
-
-    Raises
-    ------
-    SpanLabError
-        when it is not; the message says how to install it.
-    """
-    for point in entry_points_of("spanlab.demonstrations").select(name="browser"):
-        demonstration = point.load()
-        demonstration.check()
-        return demonstration.take_in_browser
-    raise SpanLabError("a participant in a browser needs the extension 'browser', which is not installed")
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """The Makefile's work without make, bash or apt, such as on Windows: python scripts/tasks.py TASK [ARGUMENT ...]
 
 setup         a virtual environment in .venv, with the packages in their tested versions
-demo          the demonstration (its window needs a screen: give --me, or --browser for Chromium)
+demo          the demonstration (its window needs a screen)
 test          style, types and the quick tests; test-all: also the slow ones, and types for every system
 test-servers  tiny chat models (compiles, the first time)
 style         style and types; lint: the same, and types for Windows and macOS

@@ -103,7 +103,6 @@ MISTAKES: list[tuple[str, str]] = [
     ("compare nowhere -o report", "nowhere: there is no session here"),
     ("compare folder -o report", "folder: there is no session here"),
     ("compare file -o report", "file: there is no session here"),
-    ("demo --me --browser", "--me makes you the participant at the window, --browser a simulated one at a page: choose one of them"),
     ("demo -o file/below", "cannot write to file/below: Not a directory; choose another folder with -o"),
     ("demo -o /proc/nowhere", "cannot write to /proc/nowhere: No such file or directory; choose another folder with -o"),
 ]  # fmt: skip

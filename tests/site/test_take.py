@@ -58,8 +58,8 @@ def test_a_page_has_the_whole_file_and_a_sentence_on_its_lines(take: Any, name: 
 def test_right_answers_are_told_so(take: Any, tmp_path: Path, name: str, wrongly: bool) -> None:
     """In Chromium, from the disk: hands that know what is right have all of it right, and hands that answer each
     question with what was right for the one before have not."""
-    from spanlab.extensions.browser.participant.chromium import chromium
-    from spanlab.extensions.browser.participant.hands import Decision, Hands
+    from chromium import chromium
+    from hands import Decision, Hands
 
     if take.page_tools.tool("esbuild") is None:
         pytest.skip("esbuild is not there")

@@ -24,9 +24,11 @@ from pathlib import Path
 from PIL import Image
 
 import spanlab
-from spanlab.extensions.browser.participant.chromium import Tab, chromium
 
 ROOT = Path(__file__).resolve().parents[3]
+sys.path.append(str(ROOT / "tests" / "helpers" / "browser"))
+from chromium import Tab, chromium  # noqa: E402
+
 PICTURES = ROOT / "docs" / "images" / "app"
 CHAT = ROOT / "tests" / "golden" / "record" / "vsr-chat-scripted-s31"
 #: Of the palette of a picture of the documentation.

@@ -14,10 +14,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from chromium import chromium
+from chromium import Chromium, Tab, chromium
+from hands import Decision, Hands
 
-from spanlab.extensions.browser.participant.chromium import Chromium, Tab
-from spanlab.extensions.browser.participant.hands import Decision, Hands
 from spanlab.paradigms import compile_trial, load_paradigm
 from spanlab.sessions import find_sessions, read_session
 from spanlab.sessions.record import read_events

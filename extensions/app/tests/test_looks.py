@@ -15,12 +15,11 @@ from typing import Any
 from urllib.request import urlopen
 
 import pytest
-from chromium import Chromium, chromium
+from chromium import Chromium, Tab, chromium
 from starlette.testclient import TestClient
 
 import spanlab
 from spanlab.api.starting import Kind
-from spanlab.extensions.browser.participant.chromium import Tab
 from spanlab.sessions.record import read_events, read_session
 
 from ..index import SessionIndex

@@ -15,12 +15,12 @@ import battery_bench
 import pandas as pd
 import pytest
 from battery_bench import SAID, Typist, study_in
-from chromium import Chromium, Warp, chromium
+from chromium import Chromium, chromium
+from hands import By, Warp
 from image_paradigms import write_faces
 from page_bench import at_window, data_folder, hands_of, served, unmeasured
 from paradigm_texts import old_or_new
 
-from spanlab.extensions.browser.participant.hands import By
 from spanlab.extensions.browser.visits.offers import StudyOffer
 from spanlab.extensions.browser.visits.one_paradigm import ParadigmOffer
 from spanlab.paradigms import list_paradigms

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import pytest
 from chromium import Chromium, Lines, Tab, chromium, need_chromium
+from hands import Decision, Hands
 from page_bench import data_folder
 
-from spanlab.extensions.browser.participant.hands import Decision, Hands
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import read_responses

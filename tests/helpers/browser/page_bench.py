@@ -10,6 +10,9 @@ from typing import Any, ClassVar
 from unittest.mock import patch
 
 import pandas as pd
+from at_page import SimulatedAtPage
+from chromium import Tab
+from hands import By, Clock, Decision, Hands
 from session_tools import MEASURED, WHO
 from virtual_lab import Nothing, VirtualStage, VirtualWindow
 
@@ -22,9 +25,6 @@ from spanlab.agents.observers import make_observer
 from spanlab.agents.oracles import Observer
 from spanlab.agents.window import Option, WindowAgent
 from spanlab.core.agent_kinds import SIMULATED, AgentKind
-from spanlab.extensions.browser.demo import SimulatedAtPage
-from spanlab.extensions.browser.participant.chromium import Tab
-from spanlab.extensions.browser.participant.hands import By, Clock, Decision, Hands
 from spanlab.extensions.browser.visits.board import MonitorBoard
 from spanlab.extensions.browser.visits.offers import Looks
 from spanlab.extensions.browser.visits.serving import make_server, running

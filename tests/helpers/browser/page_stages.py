@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from chromium import Chromium, Tab, Warp
+from chromium import Chromium, Tab
+from hands import Warp
 from page_bench import data_folder, hands_of, served
 
 from spanlab.core.locale import sentence

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from chromium import Tab
 
 from spanlab.agents.human import Move, moves
 from spanlab.core import SpanLabError
 from spanlab.paradigms import Ask
-
-from .chromium import Tab
 
 #: With what answers are given: with ``both``, keys and mouse take turns at random.
 By = Literal["keys", "mouse", "touch", "both"]
@@ -200,3 +199,50 @@ class Hands:
 
     def _at(self, x: float, y: float, by: By) -> None:
         (self.tab.touch if by == "touch" else self.tab.click)(x, y)
+
+
+#: A clock for a page that does not depend on how busy the computer is: refreshes of exactly 1/60 s
+#: follow one another as fast as they are drawn, and time stands still from 24 frames after
+#: something is waited for on (400 ms, as at the virtual window) until the hands have done it, and
+#: set ``released``.
+WARP = """(() => {
+  const period = 1000 / 60, draw = new Map(), stamps = new WeakMap();
+  let now = 1000, count = 0, presses = 0, waits = "", since = 0;
+  globalThis.released = globalThis.held = "";
+  performance.now = () => now;
+  Object.defineProperty(Event.prototype, "timeStamp", { get() {
+    if (!stamps.has(this)) stamps.set(this, now + 0.001 * ++presses);
+    return stamps.get(this);
+  } });
+  globalThis.requestAnimationFrame = (call) => { draw.set(++count, call); return count; };
+  globalThis.cancelAnimationFrame = (number) => draw.delete(number);
+  const channel = new MessageChannel();
+  const again = () => channel.port2.postMessage(0);
+  channel.port1.onmessage = () => {
+    const shown = document.getElementById("stage")?.dataset.waits ?? "";
+    if (shown !== waits) { waits = shown; since = 0; }
+    globalThis.held = /^(answer|on) /.test(waits) && since >= 24 && globalThis.released !== waits ? waits : "";
+    if (globalThis.held || !draw.size) { setTimeout(again, 4); return; }
+    [now, since, presses] = [now + period, since + 1, 0];
+    const calls = [...draw.values()];
+    draw.clear();
+    for (const call of calls) call(now);
+    if (waits) again(); else setTimeout(again, 8); // between trials nothing is in a hurry
+  };
+  again();
+})()"""
+
+
+class Warp(Clock):
+    """A clock of their own for the pages that are opened in a tab from now on: see :data:`WARP`."""
+
+    def __init__(self, tab: Tab) -> None:
+        tab.ask("Page.addScriptToEvaluateOnNewDocument", source=WARP)
+
+    def wait(self, tab: Tab, waits: str, seconds: float) -> None:
+        """Until time stands still."""
+        tab.until(f"globalThis.held === {json.dumps(waits)}")
+
+    def done(self, tab: Tab, waits: str) -> None:
+        """Time goes on."""
+        tab.evaluate(f"globalThis.released = {json.dumps(waits)}")

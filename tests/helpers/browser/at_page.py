@@ -1,14 +1,12 @@
-"""The participant of the demonstration in a browser: `spanlab serve`, a Chromium without a screen,
-and hands that take the visit there."""
+"""A simulated participant at a page in a real browser."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
 import numpy as np
+from hands import Decision
 from typing_extensions import override
 
 from spanlab.agents import Observer, Response, TrialContext
@@ -21,21 +19,13 @@ from spanlab.agents.human import (
     observer_settings,
 )
 from spanlab.agents.human.input import USUAL, Refractory
-from spanlab.core import AgentKind, SpanLabError, kind_named
+from spanlab.core import AgentKind, kind_named
+from spanlab.extensions.browser.participant.agent import BrowserEpisode, BrowserParticipant
+from spanlab.extensions.browser.participant.channel import Channel
+from spanlab.extensions.browser.participant.frames import FrameStore
+from spanlab.extensions.browser.participant.screen import PageScreen
 from spanlab.paradigms import Ask, Percept, Truth
-from spanlab.sessions.plan import ChosenTrials
-from spanlab.sessions.run import remove_unused
 from spanlab.stimuli.render import PaletteName
-
-from .participant.agent import BrowserEpisode, BrowserParticipant
-from .participant.channel import Channel
-from .participant.chromium import chromium, find_chromium
-from .participant.frames import FrameStore
-from .participant.hands import Decision, Hands
-from .participant.screen import PageScreen
-from .visits.offers import Looks
-from .visits.one_paradigm import ParadigmOffer
-from .visits.visits import VisitDesk
 
 #: A question with a window is answered within this share of it: hands notice it later than its
 #: onset.
@@ -119,71 +109,3 @@ class SimulatedAtPageEpisode(BrowserEpisode):
     def about_to_play(self) -> None:
         if self._decision is not None:
             self._simulated.decisions[self.at] = self._decision
-
-
-#: who takes part, as the link says
-PARTICIPANT = "simulated"
-_SCREEN_PX = (1280, 800)
-#: the visit is over within so many seconds
-_LONGEST_S = 1200
-
-
-def check() -> None:
-    """See to it that there is what a participant in a browser needs.
-
-    Raises
-    ------
-    SpanLabError
-        when there is not; the message says how to install it.
-    """
-    find_chromium()
-
-
-def take_in_browser(data: Path, chosen: ChosenTrials, observer: Observer, speed: float) -> str:
-    """Have a simulated participant take trials in Chromium.
-
-    Parameters
-    ----------
-    data : folder for the session, and for no other
-    speed : of the participant's reaction times
-
-    Returns
-    -------
-    the name of the session
-
-    Raises
-    ------
-    SpanLabError
-        when the visit does not come to its end; a session in which nothing has happened is removed.
-    """
-    from .visits.serving import make_server, running  # loads what :func:`check` looks for
-
-    said: list[str] = []
-    seated: list[SimulatedAtPage] = []
-    offer = ParadigmOffer(chosen.source, data, chosen.paradigm, practice=False, given=chosen)
-
-    def seat(channel: Channel, frames: FrameStore, screen: Callable[[], PageScreen], looks: Looks) -> SimulatedAtPage:
-        seated.append(
-            SimulatedAtPage(channel, frames, screen, observer, looks.palette, looks.refractory, chosen.seed, speed)
-        )
-        return seated[-1]
-
-    def decided(command: int, step: int) -> Decision | None:
-        return seated[-1].decisions.get((command, step)) if seated else None
-
-    try:
-        with TemporaryDirectory(ignore_cleanup_errors=True) as profile, chromium(Path(profile)) as browser:
-            desk = VisitDesk(offer, said.append, seat)
-            with running(make_server(desk), desk) as port, browser.window() as tab:
-                tab.screen(*_SCREEN_PX)
-                tab.open(f"http://127.0.0.1:{port}/?participant={PARTICIPANT}")
-                tab.until("document.querySelector('#sheet button') !== null")
-                Hands(tab, decided, "both", seed=chosen.seed).go(_LONGEST_S)
-        if said:
-            raise SpanLabError(f"the visit in the browser was not finished: {'; '.join(said)}")
-    except SpanLabError:
-        for folder in data.iterdir() if data.is_dir() else ():
-            remove_unused(folder)
-        raise
-    (folder,) = data.iterdir()
-    return folder.name
