@@ -108,14 +108,15 @@ def reproduce(
 
 
 def networks_in(folder: Path) -> list[str]:
-    """The checkpoints in a folder, as agents.
+    """The checkpoints in a folder, as agents; states of trainings are none.
 
     Raises
     ------
     SpanLabError
         when there is none.
     """
-    found = sorted(path for path in folder.rglob("*") if path.suffix in (".pt", ".pth", ".ckpt") and path.is_file())
+    files = (path for path in folder.rglob("*") if path.suffix in (".pt", ".pth", ".ckpt") and path.is_file())
+    found = sorted(path for path in files if not path.name.endswith(".state.pt"))
     if not found:
         raise SpanLabError(f"{folder} has no checkpoint (a file that ends in .pt, .pth or .ckpt)")
     return [f"network:{path}" for path in found]

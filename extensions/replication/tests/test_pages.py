@@ -360,6 +360,6 @@ def test_a_folder_of_networks_is_all_checkpoints_in_it(tmp_path: Path) -> None:
     with pytest.raises(SpanLabError, match="has no checkpoint"):
         networks_in(tmp_path)
     (tmp_path / "lstm").mkdir()
-    for name in ("lstm/256.pth", "rnn-96.pt", "notes.txt"):
+    for name in ("lstm/256.pth", "rnn-96.pt", "rnn-96.state.pt", "notes.txt"):
         (tmp_path / name).write_bytes(b"")
     assert networks_in(tmp_path) == [f"network:{tmp_path / name}" for name in ("lstm/256.pth", "rnn-96.pt")]

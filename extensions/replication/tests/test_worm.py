@@ -13,6 +13,8 @@ from PIL import Image
 from worm_trials import SETS, golden, hashed, model_steps, trials_of, write_folder
 
 from spanlab.core.errors import SpanLabError
+from spanlab.extensions.replication.command import networks_in
+from spanlab.extensions.replication.pages.worm import network_scores
 from spanlab.extensions.replication.worm.folder import export_worm, import_worm, write_data_set
 from spanlab.extensions.replication.worm.names import ORIGIN, TRIALS
 from spanlab.extensions.replication.worm.tasks import task_of
@@ -214,7 +216,7 @@ def test_from_the_benchmark_to_a_session(tmp_path: Path, run: Run) -> None:
             "--agent",
             "ideal",
             "--agent",
-            "network:laptop" if name == "none" else "chance",
+            "chance",
         )
         assert status == 0, err
         session = json.loads((tmp_path / out.split()[0] / "session.json").read_text(encoding="utf-8"))
@@ -225,6 +227,24 @@ def test_from_the_benchmark_to_a_session(tmp_path: Path, run: Run) -> None:
         table = (tmp_path / out.split()[0] / "responses.csv").read_text(encoding="utf-8").splitlines()
         correct = table[0].split(",").index('"correct"')
         assert {line.split(",")[correct] for line in table[1:]} == {"true"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("units", [96, 256, 1024])
+@pytest.mark.parametrize("architecture", ["RNN", "GRU", "LSTM", "TRF"])
+def test_a_network_of_the_authors_form_takes_imported_trials_and_is_held_against_its_row(
+    imported: Path, tmp_path: Path, run: Run, architecture: str, units: int
+) -> None:
+    worm_networks = pytest.importorskip("worm_networks")
+    (tmp_path / "theirs").mkdir()
+    worm_networks.write(tmp_path / "theirs" / f"{architecture.lower()}_{units}.pth", architecture, units)
+    (agent,) = networks_in(tmp_path / "theirs")
+    status, out, err = run("replay", "--trials-from", imported / "smu.train.jsonl", "--agent", agent)
+    assert status == 0, err
+    rows = network_scores([tmp_path / out.split()[-1]], []).rows
+    published = {row.what[:2]: row for row in rows if row.what[2].endswith(f"({architecture}-{units})")}
+    assert {("smu", "A_setsize"), ("smu", "B_setsize")} == set(published)
+    assert {row.verdict for row in published.values()} == {"not resolved"}, "its weights are a formula: it guesses"
 
 
 def test_export_at_the_command_line(tmp_path: Path, run: Run) -> None:
