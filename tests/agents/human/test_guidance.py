@@ -241,9 +241,9 @@ def test_the_button_says_what_is_missing() -> None:
         if key[0] == "done"
     ]
     assert said == [
-        "Mark 3 more (guess if unsure)",
-        "Mark 2 more (guess if unsure)",
-        "Mark 1 more (guess if unsure)",
+        "Done (mark 3 more first; guess if unsure)",
+        "Done (mark 2 more first; guess if unsure)",
+        "Done (mark 1 more first; guess if unsure)",
         "Done",
     ]
 
