@@ -380,7 +380,6 @@ async def take_quiz(taker: TrialTaker, flow: ParticipantFlow, tell: Callable[[],
 
     while True:
         state = quiz_of(session.info, finished, decided)
-        assert state is not None
         for number in range(recorded + 1, len(state.attempts) + 1):
             recorded, attempt = number, state.attempts[number - 1]
             reached = state.reached(attempt)

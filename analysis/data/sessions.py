@@ -19,12 +19,12 @@ from ...core.errors import SpanLabError
 from ...core.json_values import as_object
 from ...sessions.record.displays import Displays, read_displays
 from ...sessions.record.events import Climbed, Event
-from ...sessions.record.quiz import attention_checks, quiz_of
+from ...sessions.record.quiz import attention_checks
 from ...sessions.record.reader import (
     failed_trials,
     find_sessions,
-    finished_scores,
     is_finished,
+    quiz_on_record,
     read_events,
     read_session,
     staircase_of,
@@ -90,7 +90,7 @@ def conduct_of(session: Mapping[str, Any], events: Sequence[Event]) -> Conduct:
     session : content of ``session.json``
     """
     practice = [event["passed"] for event in events if event["event"] == "practice"]
-    quiz = quiz_of(session, finished_scores(events), events) if session.get("quiz") is not None else None
+    quiz = quiz_on_record(session, events)
     pauses = [event.get("for_ms") or 0.0 for event in events if event["event"] == "break"]
     data = session.get("paradigm_data")
     right, asked = (

@@ -94,8 +94,8 @@ class QuizState:
 
 def quiz_of(
     session: Mapping[str, Any], scores: Mapping[str, Sequence[Mapping[str, Any]]], events: Iterable[Mapping[str, Any]]
-) -> QuizState | None:
-    """The state of a quiz; None for other sessions.
+) -> QuizState:
+    """The state of a quiz.
 
     Parameters
     ----------
@@ -103,9 +103,6 @@ def quiz_of(
     scores : of every finished trial, by its key
     events : of ``events.jsonl``
     """
-    rule = session.get("quiz")
-    if rule is None:
-        return None
     of_attempts: dict[int, list[Sequence[Mapping[str, Any]]]] = {}
     trials = len(session["plan"])
     for key, of_trial in scores.items():
@@ -118,7 +115,7 @@ def quiz_of(
         ]
         attempts.append(Attempt(sum(items), len(items)))
     decided = tuple(event["decided"] for event in events if event["event"] == "quiz_decision")
-    return QuizState(rule, trials, tuple(attempts), len(of_attempts.get(len(attempts), [])), decided)
+    return QuizState(session["quiz"], trials, tuple(attempts), len(of_attempts.get(len(attempts), [])), decided)
 
 
 def attention_checks(session: Mapping[str, Any], events: Iterable[Event]) -> tuple[int, int]:

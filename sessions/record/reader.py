@@ -41,7 +41,7 @@ from ...core.json_values import STRICT_JSON, as_object, grouped
 from .events import AskedStep, Event, Score, TrialStart
 from .further_events import FURTHER_EVENTS, tag_of
 from .marking import fields_of, inner_models
-from .quiz import quiz_of
+from .quiz import QuizState, quiz_of
 from .session_info import SessionInfo
 from .staircase import Staircase, StaircaseRule
 from .transcript_file import TRANSCRIPTS, Content, ReplyLine, SentLine, SentMessage
@@ -158,17 +158,18 @@ def read_events(folder: str | Path) -> list[Event]:
 
 def _content(line: bytes) -> object:
     """The content of a line; None where it is no JSON."""
-    with suppress(ValueError):
+    try:
         return from_json(line)
-    with suppress(ValueError, RecursionError):  # half a surrogate pair, which only this one reads
-        return json.loads(line)
+    except ValueError:
+        with suppress(ValueError, RecursionError):  # half a surrogate pair, which only this one reads
+            return json.loads(line)
     return None
 
 
 def _sound(content: object) -> bool:
     """Return whether a line is an event that SpanLab itself declares, without damage."""
-    model = _own_models().get(_tag(content) or "")
-    return model is not None and _validator(model).isinstance_python(content)
+    fits = _own_checks().get(_tag(content) or "")
+    return fits is not None and fits(content)
 
 
 def seed_independent(session: Mapping[str, Any]) -> bool:
@@ -190,10 +191,15 @@ def trials_left(session: Mapping[str, Any], events: Iterable[Event]) -> int:
         return (
             0 if staircase.over else max(0, staircase.rule.trials - len(staircase.levels) - len(failed_trials(events)))
         )
-    if (quiz := quiz_of(session, finished_scores(events), events)) is not None:
+    if (quiz := quiz_on_record(session, events)) is not None:
         return quiz.trials_left
     over = {*finished_trials(events), *failed_trials(events)}
     return sum(trial_key(False, planned["trial"]) not in over for planned in session["plan"])
+
+
+def quiz_on_record(session: Mapping[str, Any], events: Sequence[Event]) -> QuizState | None:
+    """The state of a quiz after its finished trials; None for other sessions."""
+    return quiz_of(session, finished_scores(events), events) if session.get("quiz") is not None else None
 
 
 def staircase_of(session: Mapping[str, Any], events: Iterable[Event]) -> Staircase | None:
@@ -328,6 +334,11 @@ def _model(tag: str) -> type:
 @cache
 def _own_models() -> Mapping[str, type]:
     return {_ASKED if model is AskedStep else tag_of(model): model for model in get_args(Event)}
+
+
+@cache
+def _own_checks() -> Mapping[str, Callable[[object], bool]]:
+    return {tag: fitting(model) for tag, model in _own_models().items()}
 
 
 def _tag(event: object) -> str | None:

@@ -158,7 +158,7 @@ class Battery:
         if self._tried != self._for:
             self._plans, self._seeds = {}, {}
         begun, study, order = states(self.visit.folder), self.visit.study, self.visit.names
-        gone = skipped(self.visit.folder)
+        gone = skipped(read_journal(self.visit.folder))
         kinds: list[ResponseKind] = []
         for paradigm in study.paradigms_in_use:
             # Those of other sessions tell which answers the study has, where it gives keys to some
@@ -180,7 +180,7 @@ class Battery:
         if "fields_later" in (head := read_head(visit.folder)):
             self._ask_about_participant(head)
         before = False
-        gone = skipped(visit.folder)
+        gone = skipped(read_journal(visit.folder))
         for position, paradigm in enumerate(visit.order, start=1):
             if paradigm.name in gone:
                 continue

@@ -12,12 +12,12 @@ from typing import Any, Literal, get_args
 from ...core.errors import SpanLabError
 from ..record.displays import implausible_in, read_displays, replacements
 from ..record.events import Event
-from ..record.quiz import quiz_of
 from ..record.reader import (
     failed_trials,
     finished_scores,
     finished_trials,
     is_practice,
+    quiz_on_record,
     read_events,
     read_session,
     staircase_of,
@@ -242,7 +242,7 @@ class Monitor:
         code = next(
             (f"{line['code']}, {line['at'][:16].replace('T', ' ')}" for line in journal if line["event"] == "code"), ""
         )
-        if date := refused(folder):
+        if date := refused(journal):
             return [
                 *sessions,
                 MonitoredSession(*identity, "", "refused", changed_at(folder), note=f"consent refused {date}"),
@@ -361,7 +361,7 @@ def _notes(info: Mapping[str, Any], events: Sequence[Event]) -> Iterator[str]:
         yield f"{len(implausible)} with times that cannot be true"
     if replaced := replacements(events):
         yield f"{replaced} replaced"
-    quiz = quiz_of(info, finished_scores(events), events)
+    quiz = quiz_on_record(info, events)
     if quiz is not None and quiz.attempts:
         yield quiz.describe()
 
@@ -538,7 +538,8 @@ def _summary(study: Study, everybody: Sequence[Person], through: int) -> str:
 
 def _of_visit(study: Study, person: Person, folder: Path) -> dict[str, str]:
     """The cells about one session of the study."""
-    head, progress, gone = read_head(folder), states(folder), skipped(folder)
+    head, progress, journal = read_head(folder), states(folder), read_journal(folder)
+    gone = skipped(journal)
     names = [paradigm.name for paradigm in study.paradigms]
     cells = {
         **{_column(name): "-" for name in head["order"]},
@@ -546,14 +547,14 @@ def _of_visit(study: Study, person: Person, folder: Path) -> dict[str, str]:
         **{_column(name): state.progress for name, state in progress.items()},
     }
     notes = ["" if head["study_hash"] == study.hash else "older study file"]
-    notes += [f"consent refused {date}"] if (date := refused(folder)) else []
+    notes += [f"consent refused {date}"] if (date := refused(journal)) else []
     if person.left and person.why != REFUSED:  # a refusal of consent has a note of its own
         notes.append(f"{person.why} {day_here(person.left)}, the place is free")
     notes += [f"{name} {state.progress}" for name, state in progress.items() if name not in names]  # of an older file
     notes += [f"{name} skipped: {reason}" for name, reason in gone.items()]
     notes += [
         f"{line['paradigm']} taken again: {line['reason']}"
-        for line in read_journal(folder)
+        for line in journal
         if line["event"] == "repeated"
     ]
     notes += [f"{name}: {state.practice}" for name, state in progress.items() if state.practice]

@@ -14,8 +14,8 @@ from ...core.atomic_files import append_line, only_writer, read_lines
 from ...core.errors import SpanLabError
 from ...core.json_values import as_object
 from ...core.registry import nearest
-from ..record.quiz import QuizState, attention_checks, quiz_of
-from ..record.reader import finished_scores, read_events, read_session, staircase_of, trials_left
+from ..record.quiz import QuizState, attention_checks
+from ..record.reader import quiz_on_record, read_events, read_session, staircase_of, trials_left
 from ..session import day_here, utc_now, write_info
 
 #: in the folder of a session of a study: what it is, and what happened around its paradigms
@@ -137,7 +137,7 @@ def states(folder: Path) -> dict[str, State]:
         events = read_events(path)
         left, staircase = trials_left(info, events), staircase_of(info, events)
         done = len(info["plan"]) - left if staircase is None else len(staircase.levels)
-        quiz = quiz_of(info, finished_scores(events), events)
+        quiz = quiz_on_record(info, events)
         progress[name] = State(
             path, done, len(info["plan"]), not left, _practice_of(info, events), quiz, attention_checks(info, events)
         )
@@ -159,7 +159,7 @@ def changed_at(folder: Path) -> float:
 
 def completed(folder: Path) -> bool:
     """Return whether every paradigm of a session is finished, or was skipped."""
-    return all_taken(read_head(folder)["order"], states(folder), skipped(folder))
+    return all_taken(read_head(folder)["order"], states(folder), skipped(read_journal(folder)))
 
 
 def all_taken(order: Iterable[str], progress: Mapping[str, State], gone: Mapping[str, str]) -> bool:
@@ -167,10 +167,10 @@ def all_taken(order: Iterable[str], progress: Mapping[str, State], gone: Mapping
     return all(name in gone or (name in progress and progress[name].finished) for name in order)
 
 
-def skipped(folder: Path) -> dict[str, str]:
+def skipped(journal: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """Return the paradigms of a session that an assistant has skipped, each with the reason."""
     reasons: dict[str, str] = {}
-    for line in read_journal(folder):
+    for line in journal:
         if line["event"] == "skipped":
             reasons[str(line["paradigm"])] = str(line["reason"])
         elif line["event"] == "repeated":
@@ -197,10 +197,10 @@ def _practice_of(info: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -
     return "practice not passed, went on" if goes_on else "practice not passed"
 
 
-def refused(folder: Path) -> str:
+def refused(journal: Iterable[Mapping[str, Any]]) -> str:
     """Return the date on which the participant refused to take part in a session; empty if there is
     none, or consent came later."""
-    answers = [line for line in read_journal(folder) if line["event"] in ("consent", "refused")]
+    answers = [line for line in journal if line["event"] in ("consent", "refused")]
     return day_here(answers[-1]["at"]) if answers and answers[-1]["event"] == "refused" else ""
 
 
