@@ -147,6 +147,9 @@ class WindowAgent(Agent):
         if meanwhile is not None:
             meanwhile()
 
+    def recorded(self) -> None:
+        """All of the trial that has ended is on the disk."""
+
     def await_pulse(self, pulse: str, at: int, page: PageContent) -> None:
         """Show a page until a scanner has sent so many pulses since the last call of :meth:`pulses`.
 

@@ -259,6 +259,8 @@ class TrialTaker:
             return None
         self.log.finish(log, len(steps))
         await self.recorder.committed()
+        if self._window is not None:
+            self._window.recorded()
         self.first_is_over()
         await asyncio.sleep(0)  # Ctrl-C is noticed here, also when an agent never waits for anything
         return judged

@@ -552,11 +552,7 @@ def _of_visit(study: Study, person: Person, folder: Path) -> dict[str, str]:
         notes.append(f"{person.why} {day_here(person.left)}, the place is free")
     notes += [f"{name} {state.progress}" for name, state in progress.items() if name not in names]  # of an older file
     notes += [f"{name} skipped: {reason}" for name, reason in gone.items()]
-    notes += [
-        f"{line['paradigm']} taken again: {line['reason']}"
-        for line in journal
-        if line["event"] == "repeated"
-    ]
+    notes += [f"{line['paradigm']} taken again: {line['reason']}" for line in journal if line["event"] == "repeated"]
     notes += [f"{name}: {state.practice}" for name, state in progress.items() if state.practice]
     notes += [
         f"{name}: {state.quiz.describe()}"

@@ -25,7 +25,7 @@ from spanlab.stimuli import Stimulus
 from spanlab.stimuli.kinds import ShownSound
 from spanlab.stimuli.render import PaletteName
 
-from .channel import RELOADED, Channel
+from .channel import READ, RELOADED, Channel
 from .drawing import ExamplePicture
 from .evidence import TimeWitness, Told
 from .frames import FrameStore, TrialPictures, random_name
@@ -214,7 +214,7 @@ class BrowserParticipant(WindowAgent):
             "least": page.least,
             "options": [],
         }
-        self.ask("page", content, "done")
+        self.ask("page", content, READ)
 
     def show_first(self, page: PageContent, language: str) -> None:
         """Show the first page of a session before that begins."""
@@ -275,9 +275,12 @@ class BrowserParticipant(WindowAgent):
         """The page keeps its screen empty for so long before the trial that comes next, and until
         it has that."""
         self.rest_ms = ms
-        self.channel.on_disk()  # the trial before is recorded
         if meanwhile is not None:
             meanwhile()
+
+    @override
+    def recorded(self) -> None:
+        self.channel.on_disk()
 
     @override
     def await_pulse(self, pulse: str, at: int, page: PageContent) -> None:

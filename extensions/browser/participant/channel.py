@@ -3,7 +3,8 @@ come in, and each event counts once.
 
 A session runs in a thread and waits here for its page; the server hands over what arrives. A page
 keeps every event until it is acknowledged. It is acknowledged when the session has come back for
-the next thing, since what it was told before is on the disk by then.
+the next thing, since what it was told before is on the disk by then; that a page was read, of which
+nothing is recorded, at once.
 """
 
 # pyright: strict, reportImplicitOverride=true
@@ -29,6 +30,8 @@ _MOST_PENDING, _MOST_NAMES = 2_000, 20_000
 _MOST_CUTS = 1_000
 #: the type of the last message to a connection whose page has opened another one
 REPLACED = "replaced"
+#: the kind of event that a page of text was read: nothing of it is recorded
+READ = "done"
 #: why a trial cannot count any more of which the page was loaded anew
 RELOADED = "reloaded"
 #: seconds between two rounds of a server that has little to do; after how many it is late; and for
@@ -89,7 +92,8 @@ class Turns:
 
     Pages wait where somebody who has come sees nothing yet, and where the server is late to come
     round to its lines. Beginnings take long, so one turn is always left to sessions that come back
-    with an answer, whose pages wait for its acknowledgement.
+    with an answer, whose pages wait for its acknowledgement; and these go before sessions that
+    prepare what comes next.
 
     Parameters
     ----------
@@ -97,10 +101,9 @@ class Turns:
     """
 
     def __init__(self, most: int) -> None:
-        self._working = threading.Semaphore(most)
         self._beginning = threading.Lock()
         self._changed = threading.Condition()
-        self._arriving = 0
+        self._free, self._arriving, self._answering = most, 0, 0
         self._beat: float | None = None
 
     def beat(self) -> None:
@@ -119,13 +122,14 @@ class Turns:
             self._arriving -= 1
             self._changed.notify_all()
 
-    def acquire(self, begins: bool) -> None:
+    def acquire(self, begins: bool, answers: bool = True) -> None:
         """Wait for a turn.
 
         Parameters
         ----------
         begins : whether the session begins with it: then it waits for pages, too, a few seconds at
             most, since people may come all the time
+        answers : whether it comes back with an answer
         """
         until = time.monotonic() + _PAGES_FIRST_S
         if begins:
@@ -133,7 +137,13 @@ class Turns:
             with self._changed:
                 while (self._arriving or self._late()) and time.monotonic() < until:
                     self._changed.wait(_LATE_S)
-        self._working.acquire()
+        answers = answers and not begins
+        with self._changed:
+            self._answering += answers
+            while not self._free or (self._answering and not answers):
+                self._changed.wait(_LATE_S)
+            self._answering -= answers
+            self._free -= 1
 
     def release(self, began: bool) -> None:
         """Leave the turn to others.
@@ -142,7 +152,9 @@ class Turns:
         ----------
         began : whether the session began with it
         """
-        self._working.release()
+        with self._changed:
+            self._free += 1
+            self._changed.notify_all()
         if began:
             self._beginning.release()
 
@@ -182,6 +194,13 @@ class Turn:
                 self._begins = not self._begun
                 self._turns.acquire(self._begins)
                 self._taken = self._begun = True
+
+    def step_back(self) -> None:
+        """Let sessions that come back with an answer go first."""
+        if self._turns is not None and self._taken:
+            self.end()
+            self._turns.acquire(False, answers=False)
+            self._begins, self._taken = False, True
 
     def end(self) -> None:
         """The session does not work any more, or not for now."""
@@ -269,9 +288,11 @@ class Channel:
             return self._add(what, content)
 
     def on_disk(self) -> None:
-        """Acknowledge what the page has told until now: all of it is on the disk."""
+        """Acknowledge what the page has told until now: all of it is on the disk. What the session does next takes
+        longer, and waits for others."""
         with self._changed:
             self._acknowledge(list(self._pending))
+        self.turn.step_back()
 
     def hold(self, title: str, text: str) -> None:
         """Show a text and nothing else, and acknowledge nothing: what the page has told is not on
@@ -352,6 +373,8 @@ class Channel:
             while True:
                 if (event := self._events.pop((command, kind, place), None)) is not None:
                     self.heard_at = self._arrived[event.name]
+                    if kind == READ:
+                        self._acknowledge([event.name])
                     return event.body
                 if (leave := self._events.get((command, "leave", -1))) is not None:
                     raise PageGone(str(leave.body.get("why") or "the participant left the session"))

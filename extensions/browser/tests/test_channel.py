@@ -43,16 +43,19 @@ def event(
 def test_an_event_is_acknowledged_when_the_session_has_come_back_and_not_before() -> None:
     channel, page = Channel("e", lambda one: None), Heard()
     channel.attach(page, "a" * 24, 0)
-    first = channel.command("page", {})
-    channel.take(event(1, first))
-    assert channel.wait(first, "done") == {"number": 1}
+    first = channel.command("choose", {})
+    channel.take(event(1, first, "choice"))
+    assert channel.wait(first, "choice") == {"number": 1}
     assert page.acknowledged() == []
-    channel.take(event(1, first))  # sent again, since nothing was acknowledged
+    channel.take(event(1, first, "choice"))  # sent again, since nothing was acknowledged
     assert page.acknowledged() == []
-    channel.command("page", {})
+    read = channel.command("page", {})
     assert page.acknowledged() == ["a" * 24 + ":1"]
-    channel.take(event(1, first))  # the acknowledgement was lost
+    channel.take(event(1, first, "choice"))  # the acknowledgement was lost
     assert page.acknowledged() == ["a" * 24 + ":1"] * 2
+    channel.take(event(2, read))
+    channel.wait(read, "done")
+    assert page.acknowledged()[2:] == ["a" * 24 + ":2"], "nothing is recorded of a page that was read"
 
 
 def test_what_comes_too_late_is_kept_before_it_is_acknowledged() -> None:

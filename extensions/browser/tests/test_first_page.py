@@ -142,6 +142,29 @@ def test_a_session_that_waits_for_its_page_lets_others_work() -> None:
     turns.acquire(begins=True)
 
 
+def test_sessions_with_answers_go_before_one_that_prepares_what_comes_next() -> None:
+    turns, order = Turns(1), list[str]()
+    first, second = (Channel(epoch, lambda event: True, turns=turns) for epoch in ("a", "b"))
+    with first.turn.idle():
+        pass  # and it works
+    second.turn._begun = True
+
+    def answers() -> None:
+        with second.turn.idle():
+            order.append("waits")
+        order.append("second")
+        second.turn.end()
+
+    thread = threading.Thread(target=answers, daemon=True)
+    thread.start()
+    until(lambda: turns._answering == 1)
+    first.on_disk()
+    order.append("first")
+    thread.join(60)
+    assert order == ["waits", "second", "first"]
+    first.turn.end()
+
+
 def test_nobody_waits_for_ever_for_the_first_pages_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spanlab.extensions.browser.participant.channel._PAGES_FIRST_S", 0.1)
     turns = Turns(1)
