@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from PIL import Image, ImageChops, ImageDraw
 
-from ....core.locale import sentence
+from ....core.locale import FALLBACK, sentence
 from ....paradigms import Answer, Region, ResponseKind
 from ....paradigms.preview.dial_marks import paste_mark
 from ....paradigms.preview.example import ExampleDisplay, OwnMark, WorkedQuestion, called, numbered
@@ -280,6 +280,8 @@ def fine(displays: Sequence[ExampleDisplay]) -> bool:
     return any(min(region.x1 - region.x0, region.y1 - region.y0) < _SMALL for region in places)
 
 
+#: Reasons of at most so many letters (in English) stand below a display, too.
+_BRIEF = 32
 #: The signs before captions of rows of items, of which not all were right.
 _CAPTIONS = {"yours": "wrong", "right_marked": "right"}
 #: a line of words below a display: the sign before it, and its words, long and short
@@ -309,7 +311,7 @@ def fitted(displays: Sequence[ExampleDisplay], language: str, size: int, room: i
     otherwise."""
     captions = _captions(displays, language)
     narrow = room - round(1.2 * size)
-    short = any(pixels_of(words, size) > narrow for lines in captions for _, words, _ in lines)
+    short = any(pixels_of(long, size) > narrow for lines in captions for _, long, form in lines if long != form)
     return [
         [FittedWords(sign, form := forms[short], fitting(form, size, narrow)) for sign, *forms in lines]
         for lines in captions
@@ -355,7 +357,10 @@ def _answers(display: ExampleDisplay, question: WorkedQuestion, language: str) -
     if not display.phase:
         short = sentence("window.right_short", language, answer=short)
     marked = sentence("window.right_marked", language)
-    return [*lines, ("right", long, short) if answer else ("right", marked, marked)]
+    lines.append(("right", long, short) if answer else ("right", marked, marked))
+    if (why := question.why.text) is not None and not display.phase and len(why.text_in(FALLBACK)) <= _BRIEF:
+        lines.append(("", words := why.text_in(language), words))
+    return lines
 
 
 def _plain(answer: str) -> str:

@@ -544,9 +544,9 @@ def test_practice_says_what_was_right_and_why_after_every_trial(tmp_path: Path) 
             assert (mark.value, mark.verdict) == (0, "wrong")
             assert question.answer != 0
             assert question.prompt is not None
-            said = f"Right answer: {question.shown_answer('en')}. This pattern came {ordinal(question.number, 'en')}."
+            said = f"Correct answer: {question.shown_answer('en')}. This pattern came {ordinal(question.number, 'en')}."
             assert f"Your answer: top left. {said}" in words
-        assert heading(pictured, "en") == "Your answer, and the right answer"
+        assert heading(pictured, "en") == "Your answer, and the correct answer"
     again = [words for words, _ in agent.brought if "Let us practise once more" in words]
     assert "answers were right; 60\u00a0% are needed." in again[0]
 
@@ -580,7 +580,7 @@ def test_the_only_answer_of_a_practice_trial_is_explained_whether_right_or_wrong
         (None, "That is not right.", "You did not answer."),
     ):
         words, (pictured,), _ = _told("cd", lambda right, given=given: [given], **levels)
-        assert words.startswith(f"{begins}\n\n{yours}\nRight answer: {right} (")
+        assert words.startswith(f"{begins}\n\n{yours}\nCorrect answer: {right} (")
         assert pictured.stimulus == asked.percept.displays[-1].stimulus
 
 

@@ -169,7 +169,7 @@ def test_what_is_given_in_order_stays_on_one_line() -> None:
         for question in display.questions
     ]
     assert isinstance(worked.answer, tuple)
-    assert f"Right answer: {chr(160).join(map(str, worked.answer))}." in worked.describe("en")
+    assert f"Correct answer: {chr(160).join(map(str, worked.answer))}." in worked.describe("en")
 
 
 def test_a_page_says_how_to_go_back_where_one_can() -> None:
@@ -186,7 +186,7 @@ def testfitted_of_an_example_have_one_form() -> None:
     displays = example_displays(load_paradigm("nback_verbal"), "en", {"n": 1, "lures": "none"})
     for room, answers in (
         (60, ["-", "-", "-", "m"]),
-        (300, [f"Right answer: {one}" for one in ("- (j)",) * 3 + ("m (f)",)]),
+        (300, [f"Correct answer: {one}" for one in ("- (j)",) * 3 + ("m (f)",)]),
     ):
         found = [[(line.sign, line.words) for line in lines] for lines in fitted(displays, "en", 14, room) if lines]
         assert found == [
