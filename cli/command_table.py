@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from inspect import Parameter, Signature, unwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args, get_origin
 
 import typer
 from typer.core import TyperCommand
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from pydantic.fields import FieldInfo
 
-    from ..exchange import Flag, Format, Options, Side
+    from ..exchange import Format, Side
 
 
 #: how what Python takes is typed
@@ -69,6 +69,13 @@ def as_command(function: Callable[..., Any]) -> Callable[..., None]:
     function = unwrap(function)
     options = {name: one for name, one in declared(function).items() if one.info is not None}
     finds = function.__annotations__.get("return") not in (None, "None")
+    return _with_options(function, options, summary(function), finds)
+
+
+def _with_options(
+    function: Callable[..., Any], options: Mapping[str, Declared], doc: str, finds: bool = True
+) -> Callable[..., None]:
+    """A command with these options, of a function that takes them by name."""
 
     def command(_context: typer.Context, **typed: Any) -> None:
         as_json, quiet = typed.pop("_json", False), typed.pop("_quiet", False)
@@ -88,7 +95,7 @@ def as_command(function: Callable[..., Any]) -> Callable[..., None]:
         parameters += [parameter("_json", JSON, False), parameter("_quiet", QUIET, False)]
     command.__dict__["__signature__"] = Signature(parameters)
     command.__annotations__ = {one.name: one.annotation for one in parameters}
-    command.__doc__ = summary(function)
+    command.__doc__ = doc
     return command
 
 
@@ -134,7 +141,7 @@ def _alone(annotation: Any) -> Any:
 
 
 def _typed(one: Declared) -> Any:
-    kind = _TYPED.get(_alone(one.annotation))
+    kind = str if _names_generator(one) else _TYPED.get(_alone(one.annotation))
     if kind is None:
         return one.annotation
     return kind if one.default is Parameter.empty else kind | None
@@ -147,10 +154,17 @@ def _default(one: Declared) -> Any:
     return Path(one.default) if is_place else one.default
 
 
+def _names_generator(one: Declared) -> bool:
+    """Return whether an option is a name that is checked later, so that its error message is the usual one."""
+    return get_origin(_alone(one.annotation)) is Literal
+
+
 def _value(one: Declared, value: Any) -> Any:
     kind = _alone(one.annotation)
     if kind == Settings:
         return parse_pairs(value, one.spelling)
+    if _names_generator(one):
+        return parse_generator(value)
     return parse_levels(value) if kind == Levels else value
 
 
@@ -378,56 +392,33 @@ _GOES = {
 
 def _command(format_: Format[Any, Any], side: Side, imports: bool) -> Any:
     """The command of one side of a format."""
-    fields = side.options.model_fields
-    spellings = {name: "--set" if name == "levels" else _written(name, field) for name, field in fields.items()}
-    call = unwrap(import_data if imports else export)
-
-    def run(_quiet: bool = False, **given: Any) -> None:
-        sources, output = given.pop("_sources"), given.pop("_output")
-        with spelt(spellings):
-            found = call(format_.name, sources, output, **_read(side.options, given))
-        show(found, quiet=_quiet)
-
     place = (
         _GOES.get(side.content, _GOES["sessions"])
         if imports
         else (("-o", "--output"), side.target.help, side.target.metavar)
     )
-    parameters = [
-        parameter(
-            "_sources", Annotated[list[Path], typer.Argument(help=side.source.help, metavar=side.source.metavar)]
-        ),
-        parameter("_output", Annotated[Path | None, typer.Option(*place[0], help=place[1], metavar=place[2])], None),
-        *(_option(name, field) for name, field in fields.items()),
-        parameter("_quiet", QUIET, False),
-    ]
-    run.__dict__["__signature__"] = Signature(parameters)
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    run.__doc__ = side.help
+    source = typer.Argument(help=side.source.help, metavar=side.source.metavar)
+    options = {
+        "sources": Declared(list[Path], side.source.help, source, Parameter.empty),
+        "output": Declared(Path | None, place[1], typer.Option(*place[0], help=place[1], metavar=place[2]), None),
+        **{name: _option(name, field) for name, field in side.options.model_fields.items()},
+    }
+    call = functools.partial(unwrap(import_data if imports else export), format_.name)
     app = typer.Typer(**SETTINGS)
-    app.command(format_.name)(run)
+    app.command(format_.name)(_with_options(call, options, side.help))
     return typer.main.get_command(app)
 
 
-def _flag(field: FieldInfo) -> Flag:
-    from ..exchange.format import Flag
-
-    return next((constraint for constraint in field.metadata if isinstance(constraint, Flag)), Flag())
-
-
-def _written(name: str, field: FieldInfo) -> str:
-    """An option as it is typed."""
-    return _flag(field).name or f"--{name.replace('_', '-')}"
-
-
-def _option(name: str, field: FieldInfo) -> Parameter:
+def _option(name: str, field: FieldInfo) -> Declared:
     """An option as its field declares it."""
-    from ..exchange.format import Levels
+    from ..exchange.format import Flag
+    from ..exchange.format import Levels as LevelsOfFormat
 
-    if field.annotation == Levels:
-        return parameter(name, Annotated[list[str] | None, get_args(LevelsOption)[1]], None)
-    flag = _flag(field)
-    written = _written(name, field)
+    said = field.description or ""
+    if field.annotation == LevelsOfFormat:
+        return Declared(Levels | None, said, get_args(LevelsOption)[1], None)
+    flag = next((constraint for constraint in field.metadata if isinstance(constraint, Flag)), Flag())
+    written = flag.name or f"--{name.replace('_', '-')}"
     if field.annotation is bool:
         written += f"/--no-{written.removeprefix('--')}" if field.default else ""
     bounds = {
@@ -436,28 +427,6 @@ def _option(name: str, field: FieldInfo) -> Parameter:
         for bound in ("ge", "le")
         if (value := getattr(constraint, bound, None)) is not None
     }
-    option = typer.Option(
-        written, help=field.description, metavar=flag.metavar or None, min=bounds.get("ge"), max=bounds.get("le")
-    )
+    option = typer.Option(written, help=said, metavar=flag.metavar or None, min=bounds.get("ge"), max=bounds.get("le"))
     default = Parameter.empty if field.is_required() else field.get_default(call_default_factory=True)
-    return parameter(name, Annotated[_as_typed(field.annotation), option], default)
-
-
-def _as_typed(annotation: Any) -> Any:
-    """The type of an option for a field. The name of a generator is checked later, so that its
-    error message is the usual one."""
-    from ..paradigms import Generator
-
-    return {Generator: str, Generator | None: str | None}.get(annotation, annotation)
-
-
-def _read(model: type[Options], given: dict[str, Any]) -> dict[str, Any]:
-    """What was typed, as the options of a format are."""
-    from ..exchange.format import Levels
-
-    for name, field in model.model_fields.items():
-        if field.annotation == Levels:
-            given[name] = parse_levels(given[name])
-        elif _as_typed(field.annotation) != field.annotation and given[name] is not None:
-            given[name] = parse_generator(given[name])
-    return given
+    return Declared(field.annotation, said, option, default)

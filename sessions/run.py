@@ -414,7 +414,7 @@ def carry_out(
             told = f"{error.args[0]}\nNo session was begun, and nothing was saved."
             raise SpanLabError(told, error.option, error.names) from None
         safe = "The finished trials are safe." if has_finished(session.folder) else "No trial is finished yet."
-        raise SpanLabError(f"{error}\n{safe} Continue {again}") from None
+        raise SpanLabError(f"{error.args[0]}\n{safe} Continue {again}", error.option, error.names) from None
     finally:
         if session.folder.exists():
             write_account(agent, session.folder, watcher.say)

@@ -43,7 +43,7 @@ def test_exactly_the_share_that_is_bearable_may_fail(tmp_path: Path) -> None:
 def test_one_more_stops_the_session_and_what_was_finished_stays(tmp_path: Path) -> None:
     agent = Failing({2, 3}, 0.25)
     session = start(tmp_path, VSR, agent, 4, levels={"list_length": [2]})
-    with pytest.raises(SpanLabError, match=r"stopped after 2 of 4 trials had failed.*--fail-on-error 0\.25"):
+    with pytest.raises(SpanLabError, match=r"stopped after 2 of 4 trials had failed.*fail_on_error 0\.25"):
         Runner(session, agent).run()
     assert not complete(session.folder)
     assert read_responses(session.folder)["trial"].unique().tolist() == [1]
