@@ -3,6 +3,7 @@ from .format import LIBRARY as LIBRARY
 from .format import AsParadigm as AsParadigm
 from .format import Flag as Flag
 from .format import Format as Format
+from .format import ImportedSet as ImportedSet
 from .format import Levels as Levels
 from .format import OfGenerator as OfGenerator
 from .format import Options as Options
@@ -10,13 +11,12 @@ from .format import Place as Place
 from .format import Report as Report
 from .format import Side as Side
 from .format import SkipMalformed as SkipMalformed
+from .format import TrialSet as TrialSet
 from .format import counted as counted
 from .format import csv_text as csv_text
+from .format import format_problems as format_problems
+from .format import given_trial as given_trial
 from .format import harmless as harmless
+from .format import import_sets as import_sets
 from .format import read_recipe as read_recipe
-from .trial_sets import ImportedSet as ImportedSet
-from .trial_sets import TrialSet as TrialSet
-from .trial_sets import format_problems as format_problems
-from .trial_sets import given_trial as given_trial
-from .trial_sets import import_sets as import_sets
-from .trial_sets import refused as refused
+from .format import refused as refused

@@ -7,16 +7,14 @@ STIMULI.declare(
     __name__,
     {
         "arrays": ("matrix", "side_by_side", "pattern_array", "arrow_array", "squares"),
-        "bars": ("bars",),
+        "bars": ("bars", "oriented_bar", "grating"),
         "boxes": ("boxes", "blocks", "switch_boxes"),
         "figure": ("figure",),
-        "oriented": ("oriented_bar", "grating"),
         "files": ("image", "sound"),
-        "lettering": ("letter", "text", "letter_grid"),
+        "lettering": ("letter", "text", "letter_grid", "word", "word_array"),
         "plain": ("blank", "fixation", "tone", "noise", "pixel_noise", "dot", "colour_field"),
         "reporting": ("colour_patches", "bar_patches", "report_wheel"),
         "together": ("together",),
-        "vocabulary": ("word", "word_array"),
     },
 )
 

@@ -13,7 +13,7 @@ from ...core.registry import Real
 from ..own_files import Files, ImageFacts, SoundFacts, checked_name, facts_named, without_paradigm
 from ..scene import CANVAS, Colour, FileImage, Primitive
 from ..stimulus import STIMULI, ColourName, Stimulus, rgb
-from .oriented import Length, Place
+from .bars import Length, Place
 from .plain import Blank
 
 

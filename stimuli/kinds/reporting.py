@@ -13,7 +13,7 @@ from ...core.registry import Ints, Real, as_tuple
 from ..colour_wheel import STEPS, wheel_colour
 from ..scene import CANVAS, COLOURS, Polygon, Primitive
 from ..stimulus import STIMULI, ColourName, Stimulus, colour_words, rgb
-from .oriented import Angle, Length, turned_points
+from .bars import Angle, Length, turned_points
 
 #: coordinates are those of the middles of pixels
 _MIDDLE = (CANVAS - 1) / 2

@@ -21,8 +21,8 @@ from ...core.registry import Real, StrictModel, as_tuple
 from ..own_files import Files
 from ..scene import CANVAS, Arrow, Ellipse, FileImage, Image, Line, Polygon, Primitive, Rectangle, Text
 from ..stimulus import STIMULI, Stimulus
+from .bars import Place
 from .files import ImageOfFile, SoundOfFile, written
-from .oriented import Place
 
 _MIDDLE = CANVAS / 2
 

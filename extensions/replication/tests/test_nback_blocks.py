@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nback_files import UNLABELLED, block_text, identity_block, write_block, write_letters
 
 from spanlab.core.errors import SpanLabError
-from spanlab.exchange import trial_sets
+from spanlab.exchange import format as formats
 from spanlab.extensions.replication.nback.blocks import (
     LineError,
     Lines,
@@ -357,7 +357,7 @@ def test_an_interrupted_import_leaves_nothing(tmp_path: Path, monkeypatch: pytes
         raise KeyboardInterrupt
 
     write_letters(tmp_path / "letters")
-    monkeypatch.setattr(trial_sets, "write_trials", interrupted)
+    monkeypatch.setattr(formats, "write_trials", interrupted)
     with pytest.raises(KeyboardInterrupt):
         import_blocks(tmp_path / "letters", tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["letters"]

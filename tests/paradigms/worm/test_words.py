@@ -13,7 +13,7 @@ from spanlab.paradigms import RESPONSES, Trial, compile_trial, percept_bytes
 from spanlab.paradigms.compile import drawn_values
 from spanlab.paradigms.network_view import labels_of
 from spanlab.paradigms.samplers.lists import nouns
-from spanlab.stimuli.kinds.vocabulary import Word, WordArray
+from spanlab.stimuli.kinds.lettering import Word, WordArray
 
 #: paradigm, places of its array, longest list
 BOTH = [("lsr", 9, 9), ("lsr_long", 16, 16)]
