@@ -273,7 +273,6 @@ LevelsOption = Annotated[
         metavar="NAME=LEVEL",
     ),
 ]
-SeedOption = Annotated[int, typer.Option("--seed", help="seed of the session", min=0)]
 DataOption = Annotated[PathLike, typer.Option("--data", help="folder for sessions", metavar="DIR")]
 DesignOption = Annotated[
     str | None, typer.Option("--design", help="design in the paradigm's file; 'human' when not given")
