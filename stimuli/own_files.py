@@ -134,8 +134,9 @@ def facts_named(files: Files, name: str, kind: type[_Facts]) -> _Facts:
         return facts
     near = nearest(name, [other for other, one in files.items() if isinstance(one, kind)])
     raise ValueError(
-        f"'{name}' is not among the {kind.nouns} of this paradigm{near}; those that an expression may choose lie in the"
-        f" folders that the file names at its top, such as {kind.nouns}: [{PurePosixPath(kind.instance).parent}]"
+        f"'{name}' is not among the {kind.nouns} of this paradigm{near}: there is no such file beside it, or an"
+        " expression puts the name together; then name its folder at the top, such as"
+        f" {kind.nouns}: [{PurePosixPath(kind.instance).parent}]"
     )
 
 

@@ -204,7 +204,8 @@ def effect_of_file(part: Scored, paradigm: str, name: str) -> Effect:
         )
         for one, other in declared.pairs
     )
-    along = tuple(map(_number, levels)) if numeric else tuple(levels)
+    in_file = part.of_file.ordered(declared.of, levels) if declared.of in part.of_file.levels else levels
+    along = tuple(map(_number, levels)) if numeric else tuple(in_file)
     return replace(
         effect,
         name=name,

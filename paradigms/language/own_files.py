@@ -16,9 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from ...core.errors import SpanLabError
+from ...core.json_values import is_whole
 from ...core.registry import nearest
 from ...stimuli.own_files import FileFacts, ImageFacts, SoundFacts, name_problem
 from ..identity import digest
+from .diagnostics import show
 from .expressions import is_expression, is_name, varies
 from .yaml_source import MAX_EXTENDS, YamlPath, beside, in_library, locate, read, scalar
 
@@ -122,7 +124,11 @@ def _table(path: Path) -> list[dict[str, Any]]:
         )
     if uneven := next((n for n, row in enumerate(rows, start=2) if len(row) != len(names)), 0):
         raise ValueError(f"line {uneven} has {len(rows[uneven - 2])} cells, and the line with the names {len(names)}")
-    return [dict(zip(names, row, strict=True)) for row in rows]
+    table = [dict(zip(names, row, strict=True)) for row in rows]
+    for number, weight in enumerate((row.get(WEIGHT, 1) for row in table), start=2):
+        if not is_whole(weight) or weight < 1:
+            raise ValueError(f"line {number}: a weight is a whole number from 1; found {show(weight)}")
+    return table
 
 
 class _Search:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Annotated, Any
 
 from typing_extensions import TypedDict
@@ -147,6 +148,19 @@ def _ended_by_answer(event: Mapping[str, Any], shown: Mapping[str, Any]) -> bool
     end = shown["onset_ms"] + shown["shown_ms"] - event["shown"][0]["onset_ms"]
     late = int(shown.get("dropped_frames") or 0) * frame + float(_notes_of(event).get("heard_after_ms", 0.0))
     return 0 <= end - answered <= _REFRESHES_AFTER_ANSWER * frame + late
+
+
+def refresh_ms(displays: Displays) -> float | None:
+    """The time from one refresh to the next, from the onsets of displays: the most precise measure
+    in a session. None for too few displays."""
+    gaps = [
+        (later.onset_ms - earlier.onset_ms, earlier.shown_frames)
+        for run in displays.runs
+        for earlier, later in pairwise(run)
+    ]
+    if len(gaps) < 10:
+        return None
+    return sum(ms for ms, _ in gaps) / sum(frames for _, frames in gaps)
 
 
 class TrialTiming(TypedDict):

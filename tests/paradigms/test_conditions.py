@@ -69,11 +69,14 @@ def test_conditions_of_the_file_are_those_of_figures_and_tests_in_its_order(tmp_
 
 def test_levels_stand_in_the_order_of_the_file(tmp_path: Path) -> None:
     paradigm = of_text(
-        tmp_path, SWITCHING.replace("{new: 1, old: 2}", "[zero, a, m]").replace("[lure, kind]", "[kind]")
+        tmp_path,
+        SWITCHING.replace("{new: 1, old: 2}", "[zero, a, m]").replace("[lure, kind]", "[kind]")
+        + "effects: {cost: {of: kind, contrast: {m: zero, a: zero}}}\n",
     )
     take(tmp_path / "data", paradigm, make_agent("ideal"), 24, seed=1)
     part = load_data([tmp_path / "data"]).scored.parts["small"]
     assert conditions_effect(part, "small").order == ("zero", "a", "m")
+    assert effect_of_file(part, "small", "cost").order == ("zero", "a", "m")
 
 
 @pytest.mark.parametrize(
@@ -344,7 +347,7 @@ def test_a_table_may_be_a_workbook(tmp_path: Path) -> None:
         ("kind,load\nold\n", "items.csv", "line 2 has 1 cells, and the line with the names 2"),
         ("kind\nold\n", "items.txt", "a .csv or an .xlsx file"),
         ("kind\nold\n", "items.xlsx", "it cannot be read"),
-        ("kind,weight\nold,0\nnew,2\n", "items.csv", "expected a number from 1; found 0"),
+        ("kind,weight\nold,0\nnew,2\n", "items.csv", "line 2: a weight is a whole number from 1; found 0"),
     ],
 )
 def test_tables_that_are_none_are_told_with_their_line(tmp_path: Path, content: str, name: str, says: str) -> None:
