@@ -507,13 +507,14 @@ class _Reading:
             return
         theirs = self.read.get("correct_answer") or self.recipe.columns.get("correct_answer", "")
         one, other = CODED.get(folded_name(theirs), ("", ""))
-        words = ANSWERS | ({"1": one, "0": other} if one else {})
-        levels = {str(level).strip().casefold() for level in table["correct_answer"].dropna().unique()}
-        if levels <= {*words} and levels - {*words.values()}:
+        plain = {word: word for pair in CODED.values() for word in pair}
+        words = plain | ANSWERS | ({"1": one, "0": other} if one else {})
+        levels = {text: text.casefold() for text in map(str, _plain_texts(table["correct_answer"].dropna()).unique())}
+        if {*levels.values()} <= {*words} and {*levels} - {*words.values()}:
             for side in ("answer", "correct_answer"):
                 texts = _plain_texts(table[side]).str.casefold()
                 table[side] = texts.map(lambda text: words.get(str(text), text)).where(texts.ne(""))
-            said = ", ".join(f"{level} as {words[level]}" for level in sorted(levels))
+            said = ", ".join(f"{level} as {words[levels[level]]}" for level in sorted(levels))
             self.said.append(f"{self.file.name}: of {theirs or 'right answers'}, {said}.")
 
     def _outcomes(self, table: pd.DataFrame, words: pd.Series) -> None:
@@ -715,11 +716,15 @@ class _Reading:
         if (place == 0).sum() * 2 > (place == 1).sum():
             place = table["serial_position"] = place + 1
             self.said.append(f"{self.file.name}: positions are counted from 0, and are from 1 here.")
-        many = np.bincount(trial)
+        listed = np.ones(len(table), bool)
+        if "output_position" in table.columns:  # what was recalled and in no list has no position
+            listed = (table["serial_position"].notna() | table["output_position"].isna()).to_numpy(bool)
+        items = pd.DataFrame({"trial": trial, "place": place})[listed]
+        many = np.bincount(items["trial"], minlength=int(trial.max(initial=-1)) + 1)
         highest = np.zeros(len(many))
         np.fmax.at(highest, trial, place)
-        whole = np.isfinite(place).all() and bool((highest == many).all()) and many.max(initial=0) > 1
-        if not whole or pd.DataFrame({"trial": trial, "place": place}).duplicated().any():
+        whole = bool(items["place"].notna().all() and (highest == many).all()) and many.max(initial=0) > 1
+        if not whole or items.duplicated().any():
             return
         if "list_length" not in table.columns:
             table["list_length"] = highest[trial]
@@ -884,7 +889,7 @@ def _circle(given: np.ndarray, right: np.ndarray) -> float:
 
 
 def _looks_like_radians(table: pd.DataFrame, most: float, whole: bool, known: bool) -> bool:
-    """Return whether errors are in radians: they fill a circle of 2 pi, or of pi, and no more."""
+    """Return whether errors are in radians: they are up to 2 pi, which differences of two angles may be."""
     if known:
         return bool(np.nanmax(table["period"].to_numpy(float)) < 7.0)
-    return not whole and most <= np.pi + 0.01 and len(table) > 1
+    return not whole and most <= 2 * np.pi + 0.01 and len(table) > 1

@@ -200,6 +200,21 @@ def test_items_that_are_asked_for_one_by_one_are_serial_recall(tmp_path: Path) -
     pd.testing.assert_frame_equal(found.drop(columns="agent"), plain.drop(columns="agent"))
 
 
+def test_words_in_capitals_differences_of_radians_and_intrusions_are_understood(tmp_path: Path) -> None:
+    words = pd.DataFrame({"participant": "P1", "trial": range(4), "set_size": 4})
+    words = words.assign(correct_answer=["Different", "Same"] * 2, answer=["Different", "Same", "Same", "Different"])
+    right = opened(words, tmp_path).scored.items.astype({"correct_answer": str}).groupby("correct_answer")["correct"]
+    assert right.agg(list).to_dict() == {"different": [1.0, 0.0], "same": [1.0, 0.0]}
+    turned = pd.DataFrame({"participant": "P1", "trial": range(3), "error": [0.5, -6.0, 3.5]})
+    errors = np.radians(opened(turned, tmp_path).scored.items["error"].to_numpy(float))
+    assert errors == pytest.approx([0.5, 2 * np.pi - 6, 3.5 - 2 * np.pi])
+    recalled = [(1, 2), (2, None), (3, 1), (None, 3)]
+    free = pd.DataFrame(recalled, columns=["serial_position", "output_position"])
+    found = opened(free.assign(participant="P1", trial=1, correct=free["output_position"] < 3), tmp_path).scored
+    assert found.items["list_length"].tolist() == [3.0] * 3
+    assert found.intrusions["output_position"].tolist() == [3.0]
+
+
 def test_levels_stand_in_the_order_that_people_expect(run: Run, tmp_path: Path) -> None:
     table = changes().assign(factor_load=[f'"{size} items"' for size in changes()["set_size"].replace(6, 10)])
     table.drop(columns="set_size").to_csv(tmp_path / "t.csv", index=False)
