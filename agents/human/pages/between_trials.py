@@ -30,6 +30,8 @@ COLUMN = 34
 #: Width of a display, in letters' heights, from which on an example shares a sheet with the text;
 #: and where answers are shown at small places.
 _WELL_SEEN, _WELL_SEEN_FINE = 5.5, 14.0
+#: And of somebody's own answers, below which there are several lines.
+_OWN_SEEN = 9.0
 #: Where that is too much for small places: from here on, alone on its sheet.
 _ALONE = 7.5
 #: And at least.
@@ -240,6 +242,8 @@ def _items(
     words, size = heading(page.example, language), round(letter * 1.15)
     above = TextBlock(words, size, weight="semibold", after=round(letter * 0.4), anew=bool(items))
     well_seen = _WELL_SEEN_FINE if fine(page.example) else _WELL_SEEN
+    if any(not display.phase for display in page.example):
+        well_seen = max(well_seen, _OWN_SEEN)
     # The picture is below the title, and what is below it on the same sheet where it is then large
     # enough.
     alone, shared = (([], well_seen), ([], _ALONE)), ((after, well_seen), (worked, well_seen))
