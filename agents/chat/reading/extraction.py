@@ -410,15 +410,11 @@ def _head(kind: ResponseKind, line: str) -> Answer | None:
     takes it back."""
     if isinstance(kind, Rating) and kind.parse(line) is None:
         return None
-    ends = [*islice(HEAD_END.finditer(line), _HEADS), *(islice(DASH_END.finditer(line), 1) if _no_signs(kind) else ())]
+    ends = list(islice(HEAD_END.finditer(line), _HEADS))
+    if all(len(answer) > 1 or answer.isdigit() for answer in kind.written_answers()):  # no single letters and signs
+        ends += islice(DASH_END.finditer(line), 1)
     heads = (line[: end.start()] for end in sorted(ends, key=lambda end: end.start()))
     return next((value for head in (line, *heads) if (value := _bare(kind, head)) is not None), None)
-
-
-def _no_signs(kind: ResponseKind) -> bool:
-    """Return whether the answers are numbers or words of some length, and no single letters and
-    signs."""
-    return all(len(answer) > 1 or answer.isdigit() for answer in kind.written_answers())
 
 
 def _bare(kind: ResponseKind, text: str) -> Answer | None:

@@ -288,7 +288,10 @@ def _filled(
             raise SpanLabError(
                 f"the weights {name} have the shape {_sides(tensor.shape)}, and this network needs {_sides(shape)}"
             )
-        if in_bytes != isinstance(scale, torch.Tensor) or (scale is not None and not _scales_fit(scale, shape.numel())):
+        needed = (scales_needed(shape.numel()),)
+        if in_bytes != isinstance(scale, torch.Tensor) or (
+            scale is not None and not (scale.is_floating_point() and scale.shape == needed)
+        ):
             raise SpanLabError(f"the scales of the weights {name} do not fit")
     for known in (weights, scales):
         if more := [name for name in known if name not in expected]:
@@ -311,10 +314,6 @@ def _filled(
     network.eval()
     network.requires_grad_(False)
     return network
-
-
-def _scales_fit(scale: Any, numbers: int) -> bool:
-    return scale.is_floating_point() and scale.shape == (scales_needed(numbers),)
 
 
 def _sides(shape: Any) -> str:

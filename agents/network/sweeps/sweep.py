@@ -133,13 +133,9 @@ def read_sweep(name: str | Path) -> Sweep:
                 *(_slug(value) for key, value in chosen.items() if len(config.grid[key]) > 1),
             ]
         )[:80].rstrip("-.")
-        runs.append(
-            SweepRun(
-                id_,
-                chosen,
-                _config(whole, config, chosen, f"run {number} ({_format_values(chosen)}) of {path}", number, many),
-            )
-        )
+        told = ", ".join(f"{key} = {value}" for key, value in chosen.items())
+        what = f"run {number} ({told}) of {path}"
+        runs.append(SweepRun(id_, chosen, _config(whole, config, chosen, what, number, many)))
     return Sweep(config, tuple(runs))
 
 
@@ -241,10 +237,6 @@ def _absolute(data: dict[str, Any]) -> dict[str, Any]:
     if isinstance(data.get("vectors"), str):
         data["vectors"] = os.path.abspath(data["vectors"])
     return data
-
-
-def _format_values(values: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key} = {value}" for key, value in values.items())
 
 
 def _slug(value: Any) -> str:
