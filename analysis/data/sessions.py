@@ -429,6 +429,7 @@ def gather(paths: Iterable[str | Path], spans_suffice: bool = False) -> Gathered
         known.append((head, timing, failed, conduct))
         told.append([])
     responses = responses_of(read)
+    del read[1:]  # a table of each of thousands of sessions takes more than all of them together
     trials, started = _trials_of(responses)
     sessions = [
         replace(facts_of(head, trials.get(number, 0), started.get(number, ""), timing, failed), conduct=conduct)

@@ -185,16 +185,21 @@ def seed_independent(session: Mapping[str, Any]) -> bool:
 
 def trials_left(session: Mapping[str, Any], events: Iterable[Event]) -> int:
     """Count the planned trials (practice apart) that are neither finished nor marked as failed."""
-    events = list(events)
+    return trials_done(session, list(events))[1]
+
+
+def trials_done(session: Mapping[str, Any], events: Sequence[Event]) -> tuple[int, int]:
+    """Count the trials that are over, and as :func:`trials_left` those that are not."""
     staircase = staircase_of(session, events)
     if staircase is not None:
-        return (
-            0 if staircase.over else max(0, staircase.rule.trials - len(staircase.levels) - len(failed_trials(events)))
-        )
+        taken = len(staircase.levels)
+        return taken, 0 if staircase.over else max(0, staircase.rule.trials - taken - len(failed_trials(events)))
     if (quiz := quiz_on_record(session, events)) is not None:
-        return quiz.trials_left
-    over = {*finished_trials(events), *failed_trials(events)}
-    return sum(trial_key(False, planned["trial"]) not in over for planned in session["plan"])
+        left = quiz.trials_left
+    else:
+        over = {*finished_trials(events), *failed_trials(events)}
+        left = sum(trial_key(False, planned["trial"]) not in over for planned in session["plan"])
+    return len(session["plan"]) - left, left
 
 
 def quiz_on_record(session: Mapping[str, Any], events: Sequence[Event]) -> QuizState | None:

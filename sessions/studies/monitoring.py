@@ -20,8 +20,7 @@ from ..record.reader import (
     quiz_on_record,
     read_events,
     read_session,
-    staircase_of,
-    trials_left,
+    trials_done,
 )
 from ..session import day_here
 from .participants import KINDS, PLACES, REFUSED, Person, group_counts, people, unknown
@@ -298,9 +297,7 @@ def _watched(folder: Path, identity: tuple[str, str, str], order: Sequence[str],
     of_study = info.get("study") or {}
     name = str(of_study.get("paradigm") or info["paradigm"])
     place = f" ({order.index(name) + 1} of {len(order)})" if name in order and len(order) > 1 else ""
-    to_do, staircase = trials_left(info, events), staircase_of(info, events)
-    planned = len(info["plan"])
-    done = planned - to_do if staircase is None else len(staircase.levels)
+    done, to_do = trials_done(info, events)
     state, why = _state(events, to_do)
     scores = {key: of_trial for key, of_trial in finished_scores(events).items() if not is_practice(key)}
     items = [
@@ -315,7 +312,7 @@ def _watched(folder: Path, identity: tuple[str, str, str], order: Sequence[str],
         state,
         sign,
         done=done,
-        planned=planned,
+        planned=len(info["plan"]),
         practice=sum(map(is_practice, finished_trials(events))),
         right=sum(bool(item) for of_trial in items for item in of_trial),
         items=sum(map(len, items)),

@@ -15,7 +15,7 @@ from ...core.errors import SpanLabError
 from ...core.json_values import as_object
 from ...core.registry import nearest
 from ..record.quiz import QuizState, attention_checks
-from ..record.reader import quiz_on_record, read_events, read_session, staircase_of, trials_left
+from ..record.reader import quiz_on_record, read_events, read_session, trials_done
 from ..session import day_here, utc_now, write_info
 
 #: in the folder of a session of a study: what it is, and what happened around its paradigms
@@ -135,8 +135,7 @@ def states(folder: Path) -> dict[str, State]:
         ):
             continue  # a session that somebody has put here, or that was taken again
         events = read_events(path)
-        left, staircase = trials_left(info, events), staircase_of(info, events)
-        done = len(info["plan"]) - left if staircase is None else len(staircase.levels)
+        done, left = trials_done(info, events)
         quiz = quiz_on_record(info, events)
         progress[name] = State(
             path, done, len(info["plan"]), not left, _practice_of(info, events), quiz, attention_checks(info, events)
