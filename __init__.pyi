@@ -21,7 +21,6 @@ from .api.statistics import stats as stats
 from .api.studies import study_monitor as study_monitor
 from .api.studies import study_status as study_status
 from .api.studies import study_withdraw as study_withdraw
-from .api.training import sweep as sweep
 from .api.training import train as train
 from .api.transcripts import transcript as transcript
 from .core.errors import SpanLabError as SpanLabError
@@ -46,6 +45,7 @@ import spanlab.extensions.modelling.gym as _gym
 import spanlab.extensions.neural.command as _neural
 import spanlab.extensions.planning.command as _planning
 import spanlab.extensions.replication.command as _replication
+import spanlab.extensions.sweeps.command as _sweeps
 
 Dataset = _dataset.Dataset
 gym = _gym
@@ -59,4 +59,5 @@ score_choices = _choices.score_choices
 scores_by_person = _battery.scores_by_person
 study_archive = _archive.archive
 study_restore = _archive.restore
+sweep = _sweeps.sweep
 view = _app.view

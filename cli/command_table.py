@@ -202,7 +202,6 @@ PANELS = {
         "resume": "api.people:resume",
         "transcript": "api.transcripts:transcript",
         "train": "api.training:train",
-        "sweep": "api.training:sweep",
     },
     "compare": {
         "compare": "api.analysing:compare",

@@ -15,3 +15,4 @@ from .json_values import grouped as grouped
 from .registry import as_tuple as as_tuple
 from .registry import nearest as nearest
 from .version import __version__ as __version__
+from .worker_pool import open_pool as open_pool

@@ -10,8 +10,7 @@ import numpy as np
 from scipy.special import digamma, expit, gammaln, logsumexp, softmax
 
 from spanlab.analysis.data import plural
-from spanlab.core import SpanLabError
-from spanlab.core.worker_pool import open_pool
+from spanlab.core import SpanLabError, open_pool
 
 from .comparing import Fitted, Recovery, fit_job, predicts, recover, tells
 from .models import MODELS, Model, models_named

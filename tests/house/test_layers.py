@@ -53,8 +53,9 @@ EXTENSIONS: dict[str, set[str]] = {
     "neural": set(),
     "observers": set(),
     "planning": set(),
-    "replication": {"neural"},
+    "replication": {"neural", "sweeps"},
     "standards": set(),
+    "sweeps": set(),
 }
 #: names that a room gives to extensions through its door
 MOST_AT_A_DOOR = 20

@@ -17,7 +17,6 @@ import pandas as pd
 from spanlab.agents.network import model_settings
 from spanlab.agents.network.checkpoints_io import locate, shipped, worm_tasks
 from spanlab.agents.network.models import empty
-from spanlab.agents.network.sweeps import read_sweep
 from spanlab.agents.network.training import draw as draw_curves
 from spanlab.analysis import figure_named
 from spanlab.analysis.data import Data, load
@@ -34,6 +33,7 @@ from spanlab.analysis.figures import (
 )
 from spanlab.analysis.model_vs_human import published_scores, scores
 from spanlab.core import SpanLabError
+from spanlab.extensions.sweeps.sweep import read_sweep
 from spanlab.paradigms import load_paradigm
 from spanlab.paradigms.duration import timetable
 from spanlab.sessions.record import find_sessions, read_session

@@ -19,7 +19,10 @@ from command_line import Run, command_line, complaint
 
 pytest.importorskip("torch")
 
-from spanlab.agents.network.sweeps.sweep import (
+from spanlab.agents.network.training.presets import config_named
+from spanlab.core.errors import SpanLabError
+from spanlab.core.worker_pool import open_pool
+from spanlab.extensions.sweeps.sweep import (
     by_capacity,
     read_folder,
     read_sweep,
@@ -29,9 +32,6 @@ from spanlab.agents.network.sweeps.sweep import (
     write_sweep,
     write_tables,
 )
-from spanlab.agents.network.training.presets import config_named
-from spanlab.core.errors import SpanLabError
-from spanlab.core.worker_pool import open_pool
 
 pytestmark = pytest.mark.slow
 

@@ -17,16 +17,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from ....core.atomic_files import TakenError, only_writer
-from ....core.errors import ParadigmError, SpanLabError
-from ....core.registry import StrictModel, nearest
-from ....core.worker_pool import SerialPool, WorkerPool
-from ....paradigms.identity import digest
-from ....paradigms.language import yaml_source
-from ....paradigms.language.diagnostics import validated
-from ..checkpoints_io.files import write_atomically
-from ..training.config import TrainingConfig, config_in, read_config
-from ..training.presets import config_named
+from spanlab.agents.network import TrainingConfig, read_config
+from spanlab.agents.network.checkpoints_io.files import write_atomically
+from spanlab.agents.network.training import config_named
+from spanlab.agents.network.training.config import config_in
+from spanlab.core import SpanLabError, nearest, only_writer
+from spanlab.core.atomic_files import TakenError
+from spanlab.core.errors import ParadigmError
+from spanlab.core.registry import StrictModel
+from spanlab.core.worker_pool import SerialPool, WorkerPool
+from spanlab.paradigms import digest
+from spanlab.paradigms.language import read, validated
+from spanlab.paradigms.language.yaml_source import parse
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,7 +114,7 @@ def read_sweep(name: str | Path) -> Sweep:
                 f"there is no sweep '{name}'{nearest(str(name), known)}; give a YAML file, or one that ships:"
                 f" {', '.join(known)}"
             )
-    document = yaml_source.read(path)
+    document = read(path)
     if not isinstance(document.data, dict):
         raise ParadigmError([document.problem((), "expected a sweep (keys with values, beginning with 'name: NAME')")])
     config, found = validated(SweepConfig, document.data)
@@ -209,7 +211,7 @@ def _config(
     )  # it changes nothing but the speed, and the processes of a sweep may have no processes of their own
     data["name"] = f"{sweep.name}-{number:0{len(str(many))}d}"
     try:
-        return config_in(yaml_source.parse(json.dumps(data), what))
+        return config_in(parse(json.dumps(data), what))
     except ParadigmError as error:
         problems = "; ".join(f"{problem.key}: {problem.message}".removeprefix(": ") for problem in error.problems)
         raise SpanLabError(f"{what}: {problems}") from None
@@ -246,7 +248,7 @@ def _slug(value: Any) -> str:
 
 
 def _shipped() -> Path:
-    return Path(str(resources.files("spanlab.agents.network") / "sweeps"))
+    return Path(str(resources.files("spanlab.extensions.sweeps")))
 
 
 State = Literal["done", "failed", "under way", "begun", "waiting"]
@@ -309,7 +311,7 @@ def _take(shared: Any, job: str) -> str:
 
 
 def _trained(folder: Path) -> str:
-    from ..training.run import train
+    from spanlab.agents.network.training import train
 
     name = json.loads((folder / CONFIG).read_text(encoding="utf-8"))["name"]
     begun = (folder / f"{name}.state.pt").exists()

@@ -1,1 +1,0 @@
-from .sweep import read_sweep as read_sweep
