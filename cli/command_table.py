@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from inspect import Parameter, Signature, unwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 from typer.core import TyperCommand
@@ -156,7 +156,7 @@ def _default(one: Declared) -> Any:
 
 def _names_generator(one: Declared) -> bool:
     """Return whether an option is a name that is checked later, so that its error message is the usual one."""
-    return get_origin(_alone(one.annotation)) is Literal
+    return "corrected" in get_args(_alone(one.annotation))
 
 
 def _value(one: Declared, value: Any) -> Any:
