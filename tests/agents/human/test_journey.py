@@ -124,7 +124,7 @@ def test_from_the_dialog_to_the_last_page(tmp_path: Path, display: str) -> None:
     assert events.count("interrupted") >= 1
     assert read_events(vsr)[-1]["event"] == "session_end"
     # What is asked about is on the screen, also when the pointer lies on one of the answers.
-    for stage, colour in (("vsr-probe", (0, 0, 0)), ("cs-probe", (0, 0, 0)), ("sfr-present", (58, 181, 74))):
+    for stage, colour in (("vsr-probe", (0, 0, 0)), ("cs-probe", (0, 0, 0)), ("sfr-present", (0, 168, 140))):
         assert colour in colours(pictures[stage]), stage
     _keep(pictures)
 
