@@ -74,7 +74,9 @@ def set_text(blocks: tuple[TextBlock, ...], room: int, align: Align = "centre") 
         lines += [(text, block, step) for text in texts[:-1]] + [
             (text, block, step + block.after) for text in texts[-1:]
         ]
-    widths = [face(line, block.size, block.weight).getlength(line) for line, block, _ in lines]
+    # the ink of a last letter may reach over its width
+    inked = [(line, face(line, block.size, block.weight)) for line, block, _ in lines]
+    widths = [max(font.getlength(line), font.getbbox(line)[2]) for line, font in inked]
     height = sum(high for _, _, high in lines) - (blocks[-1].after if lines else 0)
     image = Image.new("RGB", (_even(max([*widths, 1]) + 2), _even(height)), BACKGROUND)
     draw, top = ImageDraw.Draw(image), 0

@@ -328,7 +328,7 @@ def test_trials_made_again_name_nobody_among_new_sessions_or_where_old_ones_are_
     found, notes = shared(form, both, tmp_path / "set", pseudonymous=True)
     assert named_by_trials(form, guesses, found, tmp_path) == set()
     assert (
-        "18 sessions with seeds that may tell who took part (they are of an older version, or were given): left out"
+        "18 sessions with seeds that may tell who took part (they were given, or came with the data): left out"
         " (--pseudonymous)" in notes
     )
     assert "NOT PSEUDONYMOUS" not in notes
