@@ -312,7 +312,9 @@ def _explanations(explained: Sequence[tuple[int, ExampleDisplay]], language: str
     lines: list[str] = []
     for name, question, (_, display) in zip(called(questions, language), questions, explained, strict=True):
         given = "".join(replace(question, answer=mark.value).shown_answer(language) for mark in display.marks)
-        yours = "unanswered" if not display.marks else "yours" if given else "crossed"
+        yours = "yours" if given else "crossed"
+        if not display.marks:
+            yours = "unanswered"
         told = (sentence(f"session.{yours}", language, answer=given), question.describe(language))
         head = name if name.endswith("?") else f"{name}."
         lines.append(" ".join((head, *told)) if name else "\n".join(told))
