@@ -40,10 +40,10 @@ from .means.over_people import Each
 UNITS: Mapping[str, str] = {
     "several people": "people; each person's answers are averaged first",
     "a machine in several sessions, such as seeds of a network": "sessions",
-    "a chat model in several wordings": "wordings and trials, whose variances are added",
+    "a chat model in several wordings": "wordings and trials; the variance of both counts",
     "one person, or a machine in one session": "trials; a claim is about this one, and not about others like it",
     "several people or sessions who took the same trials": (
-        "people (or sessions) and trials: what trials add to the variance is added"
+        "people (or sessions), and the trials that they share; the variance of both counts"
     ),
 }
 
