@@ -232,7 +232,10 @@ def staircase_of(session: Mapping[str, Any], events: Iterable[Event]) -> Stairca
 
 def has_failed(folder: str | Path) -> bool:
     """Return whether a session has trials that failed."""
-    return bool(failed_trials(read_events(folder)))
+    path = Path(folder) / "events.jsonl"
+    # of thousands of sessions few need to be read
+    named = path.is_file() and b'"trial_failed"' in path.read_bytes()
+    return named and bool(failed_trials(read_events(folder)))
 
 
 def is_finished(folder: str | Path) -> bool:
