@@ -182,7 +182,7 @@ def test_a_page_says_how_to_go_back_where_one_can() -> None:
     assert last.shape not in (first.shape, second.shape)
 
 
-def testfitted_of_an_example_have_one_form() -> None:
+def test_pictures_of_an_example_have_one_form() -> None:
     """In a row of small displays, answers with and without the word before them look like two
     things."""
     displays = example_displays(load_paradigm("nback_verbal"), "en", {"n": 1, "lures": "none"})
