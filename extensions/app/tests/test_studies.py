@@ -150,7 +150,7 @@ def test_from_nothing_to_the_report_of_the_first_participant(tmp_path: Path) -> 
         tab.open(link)
         tab.until("!!document.querySelector('.job')")
         push(tab, ".job[href='/studies']")
-        tab.until("!!document.querySelector('#new-study')")
+        tab.until("!!document.querySelector('#new-study') && document.readyState === 'complete'")
         tab.evaluate(typed("#new-study [name=title]", "My first study"))
         push(tab, "#new-study button")
         tab.until(f"location.pathname === '/studies/my_first_study' && {fine}", 60)

@@ -116,7 +116,7 @@ def own(name: str, folder: Path, repository: Path) -> str:
     if name == "own_images":
         return str(write_faces(folder))
     if name == "questionnaire":
-        text = (repository / "docs" / "paradigms.md").read_text(encoding="utf-8")
+        text = (repository / "docs" / "questions.md").read_text(encoding="utf-8")
         text = next(
             block
             for block in re.findall(r"```yaml\n(.*?)```", text, flags=re.DOTALL)
