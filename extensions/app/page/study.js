@@ -40,10 +40,10 @@ function study(page, address) {
     const one = typeof entry === "string" ? { paradigm: entry } : entry, label = one.as || one.paradigm;
     const field = (/** @type {string} */ name, /** @type {string} */ value, /** @type {Record<string, string>} */ more = {}) => element("label", {}, page.dataset[name] || "", " ", element("input", { name: `${name}-${at}`, value, autocomplete: "off", "aria-label": `${label}: ${page.dataset[name]}`, ...more }));
     const practice = element("input", { type: "checkbox", name: `practice-${at}`, ...(one.practice === false ? {} : { checked: "" }) });
-    const move = (/** @type {number} */ by) => { const list = [...data.paradigms]; list.splice(at + by, 0, ...list.splice(at, 1)); void change({ paradigms: list }); };
+    const move = (/** @type {number} */ by) => { const list = [...gathered().paradigms]; list.splice(at + by, 0, ...list.splice(at, 1)); void change({ paradigms: list }); };
     return element("li", {}, element("strong", {}, label), field("trials", String(one.trials ?? ""), { inputmode: "numeric" }), field("levels", levels(one.set)),
       element("label", { class: "check" }, practice, " ", page.dataset.practice || ""),
-      element("span", { class: "buttons" }, ...(at ? [button("↑", () => move(-1), { "aria-label": `${page.dataset.up}: ${label}` })] : []), button("×", () => void change({ paradigms: data.paradigms.filter((/** @type {any} */ _, /** @type {number} */ number) => number !== at) }), { "aria-label": `${page.dataset.remove}: ${label}` })));
+      element("span", { class: "buttons" }, ...(at ? [button("↑", () => move(-1), { "aria-label": `${page.dataset.up}: ${label}` })] : []), button("×", () => void change({ paradigms: gathered().paradigms.filter((/** @type {any} */ _, /** @type {number} */ number) => number !== at) }), { "aria-label": `${page.dataset.remove}: ${label}` })));
   }
   function fill() {
     for (const name of ["title", "people"]) control(name).value = data[name] ?? "";
@@ -102,7 +102,7 @@ function study(page, address) {
   text.addEventListener("input", () => { inForm = false; soon(() => void draft({ text: text.value })); });
   form.addEventListener("input", (event) => { if (event.target === control("add")) return; inForm = true; soon(() => void change({})); });
   form.addEventListener("submit", (event) => event.preventDefault());
-  control("add").addEventListener("change", () => { const name = control("add").value; control("add").value = ""; if (name) void change({ paradigms: [...(data.paradigms || []), name] }); });
+  control("add").addEventListener("change", () => { const name = control("add").value; control("add").value = ""; if (name) void change({ paradigms: [...gathered().paradigms, name] }); });
   save.addEventListener("click", async () => {
     clearTimeout(timer);
     const said = await draft({ ...(inForm ? { data: gathered() } : { text: text.value }), save: "yes" });
@@ -121,7 +121,7 @@ function study(page, address) {
       );
     });
   }
-  does("questions", "questions", (said) => void change({ paradigms: [...(data.paradigms || []), said.file] }));
+  does("questions", "questions", (said) => void change({ paradigms: [...gathered().paradigms, said.file] }));
   does("exclusions", "exclusions", () => {});
   does("care", "act", (said) => { $("said-of-people").replaceChildren(...said.said.map((/** @type {string} */ line) => element("li", {}, line))); void look(); });
   does("links", "links", (said) => $("links-made").replaceChildren(...said.links.map((/** @type {{link: string, picture: string}} */ one) =>
