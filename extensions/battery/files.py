@@ -25,6 +25,8 @@ from .people import scores_by_person
 from .score_table import ScoreTable, correlations, matrix
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from spanlab.analysis.data import Data, Rule
 
 
@@ -50,8 +52,6 @@ def gathered(
     SpanLabError
         when there are no sessions.
     """
-    import pandas as pd
-
     data = data or load(paths, spans_suffice=True, recipe=recipe)
     aside, simulated = _simulated(data)
     sessions = [facts for facts in data.sessions if facts.folder not in aside]
@@ -60,14 +60,7 @@ def gathered(
     tables = tables_of(paths, recipe)
     if data.recorded is not None:
         tables.insert(0, data.recorded[data.recorded["session"].isin({facts.name for facts in sessions})])
-    filled = [table.dropna(axis="columns", how="all") for table in tables if len(table)]
-    responses = (
-        pd.concat(filled, ignore_index=True)
-        if filled
-        else pd.DataFrame(columns=["participant", "paradigm", "correct", "agent", "session"])
-    )
-    if "session" not in responses.columns:
-        responses = responses.assign(session="")
+    responses = _joined(tables)
     notes: list[str] = []
     if rules:
         responses, report = apply_exclusions(responses, rules, of_sessions(sessions, rules))
@@ -83,15 +76,10 @@ def gathered(
     scores = scores_by_person(responses, sessions, fields, errors=errors)
     add_desk(scores, folders)
     for name in dict.fromkeys(span.facts.paradigm for span in spans):
-        over = [
-            span
-            for span in spans
-            if span.facts.paradigm == name and span.over and span.result is not None and span.facts.participant
-        ]
         climbed = {
             span.facts.participant: span.result["span"]
-            for span in sorted(over, key=lambda span: span.facts.started)
-            if span.result is not None
+            for span in sorted(spans, key=lambda span: span.facts.started)
+            if span.facts.paradigm == name and span.over and span.result is not None and span.facts.participant
         }
         scores.add(
             f"{name}_adaptive",
@@ -105,6 +93,17 @@ def gathered(
         for column in scores.codebook.values():
             column["says"] = f"Simulated participants: {column['says']}"
     return scores, notes, data
+
+
+def _joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """The answers of all tables, with the columns that scores need also where there are none."""
+    import pandas as pd
+
+    filled = [table.dropna(axis="columns", how="all") for table in tables if len(table)]
+    if not filled:
+        return pd.DataFrame(columns=["participant", "paradigm", "correct", "agent", "session"])
+    responses = pd.concat(filled, ignore_index=True)
+    return responses if "session" in responses.columns else responses.assign(session="")
 
 
 def _simulated(data: Data) -> tuple[set[Path], str]:

@@ -189,6 +189,27 @@ def turned_points(
     return tuple((round(x + a * cosine - b * sine, 6), round(y + a * sine + b * cosine, 6)) for a, b in points)
 
 
+def longer_than_wide(length: float, width: float) -> None:
+    """See to it that the orientation of a bar can be told.
+
+    Raises
+    ------
+    ValueError
+        when it cannot, for the validation of a stimulus.
+    """
+    if width >= length:
+        raise ValueError(
+            f"a bar is longer than wide, or its orientation could not be told; found length {length:g} and"
+            f" width {width:g}"
+        )
+
+
+def turned_bar(size: tuple[float, float], angle: float, at: tuple[float, float], colour: str) -> Polygon:
+    """A bar of a length and a width, turned clockwise from upright, with its middle at a place."""
+    a, b = size[1] / 2, size[0] / 2
+    return Polygon(turned_points(((-a, -b), (a, -b), (a, b), (-a, b)), angle, *at), rgb(colour))
+
+
 @STIMULI.register
 class OrientedBar(Stimulus):
     """One thing at any angle: a bar, or a patch of stripes."""
@@ -205,18 +226,11 @@ class OrientedBar(Stimulus):
 
     @model_validator(mode="after")
     def _longer_than_wide(self) -> OrientedBar:
-        if self.width >= self.length:
-            raise ValueError(
-                f"a bar is longer than wide, or its orientation could not be told; found length {self.length:g} and"
-                f" width {self.width:g}"
-            )
+        longer_than_wide(self.length, self.width)
         return self
 
     def primitives(self) -> Iterable[Primitive]:
-        a, b = self.width / 2, self.length / 2
-        return (
-            Polygon(turned_points(((-a, -b), (a, -b), (a, b), (-a, b)), self.angle, self.x, self.y), rgb(self.colour)),
-        )
+        return (turned_bar((self.length, self.width), self.angle, (self.x, self.y), self.colour),)
 
     def words(self) -> str:
         return (

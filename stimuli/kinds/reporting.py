@@ -12,8 +12,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from ...core.registry import Ints, Real, as_tuple
 from ..colour_wheel import STEPS, wheel_colour
 from ..scene import CANVAS, COLOURS, Polygon, Primitive
-from ..stimulus import STIMULI, ColourName, Stimulus, colour_words, rgb
-from .bars import Angle, Length, turned_points
+from ..stimulus import STIMULI, ColourName, Stimulus, colour_words
+from .bars import Angle, Length, longer_than_wide, turned_bar
 
 #: coordinates are those of the middles of pixels
 _MIDDLE = (CANVAS - 1) / 2
@@ -122,19 +122,14 @@ class BarPatches(Stimulus):
 
     @model_validator(mode="after")
     def _longer_than_wide(self) -> BarPatches:
-        if self.width >= self.length:
-            raise ValueError(
-                f"a bar is longer than wide, or its orientation could not be told; found length {self.length:g} and"
-                f" width {self.width:g}"
-            )
+        longer_than_wide(self.length, self.width)
         return self
 
     def primitives(self) -> Iterable[Primitive]:
         for place, angle in enumerate(self.angles):
             if angle is not None:
-                x, y = place_on_circle(place, self.radius)
-                a, b = self.width / 2, self.length / 2
-                yield Polygon(turned_points(((-a, -b), (a, -b), (a, b), (-a, b)), angle, x, y), rgb(self.colour))
+                at = place_on_circle(place, self.radius)
+                yield turned_bar((self.length, self.width), angle, at, self.colour)
 
     def words(self) -> str:
         bars = (

@@ -237,13 +237,6 @@ def _text(
     seen = ", ".join(
         f"{count:,} trials of {name} (from a pool of {_pool(config, name):,})" for name, count in trained.trials.items()
     )
-    reads = ""
-    if kept.vectors is not None:
-        file = f" (SHA-256 `{kept.vectors.sha256}`)" if kept.vectors.sha256 else ""
-        most = most_words(network.tasks)
-        many = "one vector" if most == 1 else f"up to {most} vectors side by side"
-        reads = f"""It reads {many} per step in {", ".join(sorted(network.reading))}: those of the words that are shown, each brought to one length, and zeros
-        where no or more words are shown. The vectors: {kept.vectors.name}{file}."""  # noqa: E501
     sees = "It sees one 32 x 32 frame per step and nothing else." if network.seeing else ""
     selected = {
         "published": "mean validation accuracy",
@@ -255,7 +248,7 @@ def _text(
         "## What it is",
         f"""Its memory is the architecture {config.model.architecture} with {config.model.hidden} units; {len(heads_of(network.tasks))} linear heads
         answer in {len(network.tasks)} tasks. {network.parameter_count:,} learned parameters, {kept.bytes / 1e6:.1f} MB {_STORED[kept.store]}. {sees}
-        {reads} {wired(config)} Its settings, where they are not the defaults (`NAME.json` has all): {_settings(config)}.""",  # noqa: E501
+        {_reads(kept)} {wired(config)} Its settings, where they are not the defaults (`NAME.json` has all): {_settings(config)}.""",  # noqa: E501
         "## How it was made",
         f"""It was trained {f"with `{command}`, " if command else ""}on {", ".join(trained.paradigms)}, all together in every step, for {state.step:,} steps
         ({why}). {_recipe(config)} {staged(earlier)} The weights are those of step {state.best_step:,}, which had the highest {selected}; until then it had seen {seen}.
@@ -276,6 +269,17 @@ def _text(
     ]
     # Paragraphs are flowed; tables and headings keep their lines.
     return "\n\n".join(part if part.startswith("#") else " ".join(part.split()) for part in parts if part) + "\n"
+
+
+def _reads(kept: Checkpoint) -> str:
+    """What a network reads, in a sentence; empty for one that reads no words."""
+    if kept.vectors is None:
+        return ""
+    file = f" (SHA-256 `{kept.vectors.sha256}`)" if kept.vectors.sha256 else ""
+    most = most_words(kept.network.tasks)
+    many = "one vector" if most == 1 else f"up to {most} vectors side by side"
+    return f"""It reads {many} per step in {", ".join(sorted(kept.network.reading))}: those of the words that are shown, each brought to one length, and zeros
+        where no or more words are shown. The vectors: {kept.vectors.name}{file}."""  # noqa: E501
 
 
 #: How the weights are kept, in words.
