@@ -75,12 +75,14 @@ class Reason:
     ----------
     text : in words, by language
     frames : areas of the canvas that it is about, each as (x0, y0, x1, y1)
+    way : what has to be followed goes along these points, from the first to the last
     compare : with which of the displays before it, counted back among those of its kind, it has to
         be compared; 0 = with none
     """
 
     text: Prompt | None = None
     frames: tuple[tuple[float, float, float, float], ...] = ()
+    way: tuple[tuple[float, float], ...] = ()
     compare: int = 0
 
 

@@ -298,6 +298,8 @@ def varies(value: Any) -> bool:
 
 
 def _as_text(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_as_text, value))
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise ExpressionError(f"expected a number or a word within the text; found {kind_of(value)}")
     return str(value)

@@ -65,6 +65,10 @@ ASK_KEYS: dict[str, str] = {
         "only for the worked example in the instructions: areas to frame in its picture, such as what has changed, each"
         " as [x0, y0, x1, y1]"
     ),
+    "way": (
+        "only for worked examples and pictures after practice: the way of what has to be followed, drawn as a line"
+        " through points [x, y]"
+    ),
     "compare": (
         "only for pictures after practice: the display with which that of the question is compared, counted back among"
         " those of its kind; 0 for none"
@@ -255,8 +259,8 @@ class AskSpec:
             ("ordinal", "position", "answer"),
             "number" in variables,
         )
-        self.frames = (
-            None if beside.get("frames") is None else reader.template(beside["frames"], (*path, "frames"), variables)
+        self.frames, self.way = (
+            reader.template(beside.get(key, []), (*path, key), variables) for key in ("frames", "way")
         )
         self.compare = reader.template(beside.get("compare", 0), (*path, "compare"), variables)
 
@@ -277,15 +281,23 @@ class AskSpec:
         """Return the reason why the answer is right, for a worked example; empty where the file
         gives none."""
         text = None if self.why is None else self.why.prompt(env)
-        frames = [] if self.frames is None else self.reader.fill(self.frames, (*self.path, "frames"), env)
-        if not isinstance(frames, list) or not all(
-            isinstance(area, list) and len(area) == 4 and all(map(is_number, area)) for area in frames
-        ):
-            raise self._wrong("frames", f"expected a list of areas, each as [x0, y0, x1, y1]; found {show(frames)}")
+        frames = self._numbers("frames", self.frames, env, 4, "areas, each as [x0, y0, x1, y1]")
+        way = self._numbers("way", self.way, env, 2, "points, each as [x, y]")
         compare = self.reader.fill(self.compare, (*self.path, "compare"), env)
         if type(compare) is not int or compare < 0:
             raise self._wrong("compare", f"expected a whole number from 0; found {show(compare)}")
-        return Reason(text, tuple((x0, y0, x1, y1) for x0, y0, x1, y1 in frames), compare)
+        return Reason(
+            text, tuple((x0, y0, x1, y1) for x0, y0, x1, y1 in frames), tuple((x, y) for x, y in way), compare
+        )
+
+    def _numbers(self, key: str, template: Template, env: Environment, many: int, what: str) -> list[list[float]]:
+        """Return what a file gives as a list of places on the canvas, each of so many numbers."""
+        given = self.reader.fill(template, (*self.path, key), env)
+        if not isinstance(given, list) or not all(
+            isinstance(place, list) and len(place) == many and all(map(is_number, place)) for place in given
+        ):
+            raise self._wrong(key, f"expected a list of {what}; found {show(given)}")
+        return given
 
     def build(self, env: Environment, displays: tuple[Display, ...]) -> tuple[Ask, Truth]:
         assert self.kind is not None

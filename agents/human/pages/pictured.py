@@ -206,6 +206,8 @@ def _question(image: Image.Image, display: ExampleDisplay, asks: ResponseKind, s
     for question in display.questions:
         mark_answer(draw, question.answer, asks, side)
         _frames(draw, question.why.frames, side)
+        if question.why.way:
+            _way(draw, question.why.way, side)
         if display.marks and not surface.several:
             places = {region.value: region for region in surface.regions}
             wrong = [mark.value for mark in display.marks if mark.verdict == "wrong"]
@@ -443,6 +445,14 @@ def _frames(draw: ImageDraw.ImageDraw, frames: Sequence[tuple[float, float, floa
         )
         box = (x0 * factor, y0 * factor, x1 * factor, y1 * factor)
         draw.rounded_rectangle(box, 3 * factor, None, ACCENT, thick)
+
+
+def _way(draw: ImageDraw.ImageDraw, points: Sequence[tuple[float, float]], side: int) -> None:
+    """The way of what had to be followed: a line from a dot, where it began, to where it ended."""
+    line, thick = [(x * side / CANVAS, y * side / CANVAS) for x, y in points], max(2, round(side / 200))
+    for colour, width in ((ON_ACCENT, 3 * thick), (TEXT, thick)):
+        draw.line(line, colour, width, joint="curve")
+        draw.circle(line[0], thick + width, colour)
 
 
 @lru_cache(maxsize=8)

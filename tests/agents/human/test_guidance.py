@@ -113,26 +113,30 @@ def test_a_prompt_cannot_tell_what_is_drawn(tmp_path: Path, prompt: str, says: s
     good = load(
         tmp_path,
         text(
-            LOOP.replace("PROMPT", "'Item {position} of {=2}, round {=number}?'"),
+            LOOP.replace("PROMPT", "'Item {position} of {=[1, 2]}, round {=number}?'"),
             draw="secret: {permutation: {of: 9, take: 2}}",
         ),
     )
     asks = [step.percept.ask for step in compile_trial(good, {}, 1).steps]
     assert [ask.prompt.text_in("de") for ask in asks if ask is not None and ask.prompt is not None] == [
-        "Item 1 of 2, round 1?",
-        "Item 2 of 2, round 2?",
+        "Item 1 of 1, 2, round 1?",
+        "Item 2 of 1, 2, round 2?",
     ]
 
 
-@pytest.mark.parametrize("frames", ["[1, 2, 3, 4]", "[[1, 2, 3]]", "7"])
-def test_what_is_no_area_cannot_be_framed(tmp_path: Path, frames: str) -> None:
-    probe = "- {phase: probe, show: {blank: {}}, ask: {choice: {options: 9}, answer: 0, frames: FRAMES}}"
-    with pytest.raises(ParadigmError, match=r"expected a list of areas, each as \[x0, y0, x1, y1\]"):
-        example_displays(load(tmp_path, text(probe.replace("FRAMES", frames))), "en", {})
-    good = load(tmp_path, text(probe.replace("FRAMES", "[[1, 2, 3, 4.5]]")))
-    assert [question.why.frames for display in example_displays(good, "en", {}) for question in display.questions] == [
-        ((1, 2, 3, 4.5),)
-    ]
+@pytest.mark.parametrize(
+    ("key", "wrong", "good"),
+    [("frames", wrong, (1, 2, 3, 4.5)) for wrong in ("[1, 2, 3, 4]", "[[1, 2, 3]]", "7")] + [("way", "[[1]]", (1, 2))],
+)
+def test_what_is_no_area_cannot_be_framed_and_a_way_has_points(
+    tmp_path: Path, key: str, wrong: str, good: tuple[float, ...]
+) -> None:
+    probe = f"- {{phase: probe, show: {{blank: {{}}}}, ask: {{choice: {{options: 9}}, answer: 0, {key}: PLACES}}}}"
+    with pytest.raises(ParadigmError, match=r"expected a list of (areas|points), each as \[x0?, y"):
+        example_displays(load(tmp_path, text(probe.replace("PLACES", wrong))), "en", {})
+    read = load(tmp_path, text(probe.replace("PLACES", str([list(good)]))))
+    (question,) = (one for display in example_displays(read, "en", {}) for one in display.questions)
+    assert getattr(question.why, key) == (good,)
 
 
 def test_counting_needs_a_loop(tmp_path: Path) -> None:
@@ -174,7 +178,7 @@ def test_worked_examples_show_right_answers_and_agree_with_the_trial(name: str) 
 
 def test_reasons_are_told_in_examples_alone() -> None:
     """No percept and no context has a place for them."""
-    assert {field.name for field in fields(Ask)} & {"why", "frames", "answer"} == set()
+    assert {field.name for field in fields(Ask)} & {"why", "frames", "way", "answer"} == set()
     assert {field.name for field in fields(Truth)} & {"why", "frames"} == set()
     paradigm = load_paradigm("smu")
     trial = compile_trial(paradigm, {"set_size": 2}, 1)
