@@ -12,7 +12,7 @@ from ..core.errors import SpanLabError
 from ..core.registry import Instances, nearest
 from .data.style import listed
 from .effects.registry import EFFECTS
-from .figures.conditions_figure import CONDITIONS, LOAD
+from .figures.conditions_figure import CONDITIONS
 from .figures.effect_figure import effect_figure
 from .figures.error_figure import ERROR_DISTRIBUTION
 from .figures.figure import SECTIONS, FigureDeclaration, Wish
@@ -30,7 +30,6 @@ class Figures(Instances[FigureDeclaration]):
     def __init__(self) -> None:
         declarations = (
             CONDITIONS,
-            LOAD,
             GROUPS,
             ERROR_DISTRIBUTION,
             REACTION_TIME,

@@ -59,7 +59,7 @@ else:
     Taker, Takers = str, Words
 
 #: Figures of a session in a notebook: the first that its answers give is drawn.
-_FIRST_FIGURES = ("serial_position", "set_size", "nback_dprime", "error_distribution", "load")
+_FIRST_FIGURES = ("serial_position", "set_size", "nback_dprime", "error_distribution")
 #: options of sessions, with the option of agents that they belong to
 _OPTIONS_OF_AGENTS = {
     "chat": "chat",

@@ -67,13 +67,6 @@ def fit(
     workers: Annotated[
         int | None, typer.Option("--workers", help="share the work among this many processes", min=1, max=10_000)
     ] = None,
-    save: Annotated[
-        bool,
-        typer.Option(
-            "--save",
-            help="keep the fits beside the sessions: spanlab compare shows them as long as the answers are the same",
-        ),
-    ] = False,
     output: Annotated[
         PathLike | None,
         typer.Option("-o", "--output", help="folder for fit.html, fit.csv, recovery.csv and pictures", metavar="DIR"),
@@ -89,15 +82,12 @@ def fit(
     >>> sorted(set(found.to_frame()["parameter"]))
     ['attended', 'power', 'precision']
     """
+    from .files import tables, write
     from .reading import PUBLISHED, answerers, published
-    from .saved import tables
     from .study import study
 
     given = paths(data)
-    folder = next((path for path in given if path.is_dir()), None)
     found = Result()
-    if save and folder is None:
-        raise SpanLabError("keeps fits beside sessions: give a folder of sessions", option="save")
     if list(map(str, given)) == [PUBLISHED]:
         everybody = published()
     else:
@@ -116,13 +106,7 @@ def fit(
         found.lines += shown(studies[-1])
     found.tables = tables(studies)
     if output is not None:
-        from .saved import write
-
         found.files += map(Path, write(studies, Path(output)))
-    if save and folder is not None:
-        from .saved import save as keep
-
-        found.files.append(Path(keep(studies, folder)))
     found.lines += map(str, found.files)
     return found
 

@@ -320,7 +320,7 @@ def test_the_figures_foretold_are_those_of_the_registry(name: str) -> None:
     documented = {effect.name for effect in EFFECTS if name in effect.paradigms}
     assert documented <= {*told.figures}
     assert ("conditions" in told.figures) == (name in UNNAMED)
-    others = {"conditions", "error_distribution", "reaction_time", "load", *load_paradigm(name).data.get("effects", {})}
+    others = {"conditions", "error_distribution", "reaction_time", *load_paradigm(name).data.get("effects", {})}
     assert {*told.figures} <= {*(effect.name for effect in EFFECTS), *others}
 
 
@@ -339,7 +339,6 @@ def test_the_figures_foretold_are_those_that_a_session_has(name: str, tmp_path: 
     scored = score_table(read_responses(session.folder))
     timed = {"reaction_time", *(effect.name for effect in EFFECTS if "rt_ms" in (effect.value, *effect.needs))}
     timed |= {"first_recall", "lag_crp", "temporal_clustering"}  # all of people
-    timed |= {"load"}  # no effect of its own: set sizes of all paradigms together
     assert {effect.name for effect in EFFECTS if effect.applies(scored)} - timed == {*told_of(name).figures} - timed
 
 

@@ -48,8 +48,6 @@ def _held_against(figure: DrawnFigure, row: Mapping[str, Any]) -> str:
     )
     for name, value in keys.items():
         cells = cells[cells[name] == value] if name in cells.columns else cells
-    if "load" in cells.columns:
-        cells = cells[(cells["load"] == row["at"]) & (cells["title"] == row["panel"])]
     assert len(cells) == 1, (row, keys, len(cells))
     cell = cells.iloc[0]
     if cell["agent"] != keys["agent"] or not math.isclose(float(cell["mean"]), row["mean"]):
