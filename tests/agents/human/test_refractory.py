@@ -4,8 +4,11 @@ and stays on record; everything else counts as ever."""
 from __future__ import annotations
 
 import math
+import shutil
+import subprocess
 from collections import deque
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,10 +18,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from study_files import STUDY, study_in
 from virtual_lab import VirtualStage, VirtualWindow, play
+from x_server import x_server
 
 from spanlab.agents.human import Participant, SimulatedParticipant, WindowOptions
 from spanlab.agents.human.input.answering import AnswerSheet, Press
 from spanlab.agents.human.input.keyboard import Keyboard
+from spanlab.agents.human.input.keymap import Keymap
 from spanlab.agents.human.input.steps import USUAL, Refractory, StepAccount
 from spanlab.agents.human.input.xtest import InputEvent
 from spanlab.agents.human.seating import window_again
@@ -157,36 +162,81 @@ def test_what_was_down_before_and_what_was_typed_elsewhere_answer_nothing(
     assert sum(does == why for does, _ in [*steps[0], *steps[1]]) > 10, "all of it is on record"
 
 
-KEYS = st.sampled_from(["1", "5", "num_5", "space", "q", "left", "return"])
+#: where keys lie, by X's codes, as they are called on a US keyboard; [ is dead on a French one
+PLACES = {
+    "1": 10,
+    "5": 14,
+    "num_5": 84,
+    "space": 65,
+    "f": 41,
+    "y": 29,
+    "z": 52,
+    "bracketleft": 34,
+    "numlock": 77,
+    "return": 36,
+}
+#: where the sign y is on a keyboard; on one without it, it counts by its place
+PLACE_OF_Y = {"us": "y", "fr": "y", "de": "z", "ru": "y"}
+LETTERS = Choice.model_validate({"options": ["f", "y"], "keys": ["f", "y"]})
+KEYS = st.sampled_from(list(PLACES))
+
+
+@cache
+def keymap(layout: str) -> Keymap:
+    """The signs on the keys of a real X server with a layout."""
+    display = pytest.importorskip("Xlib.display")
+    with x_server("64x64") as server, pytest.MonkeyPatch.context() as environment:
+        environment.setenv("DISPLAY", server.display)
+        there = display.Display(server.display)  # a server without anybody forgets its layout
+        subprocess.run(f"setxkbmap {layout} -print | xkbcomp -w0 - {server.display}", shell=True, check=True)
+        read = Keymap()
+        there.close()
+    return read
+
+
 ONE_PRESS = st.tuples(
     st.floats(0.001, 0.6), st.sampled_from(["key", "key", "key", "click"]), KEYS, st.booleans(), st.booleans()
 )
 
 
+@pytest.mark.skipif(shutil.which("xkbcomp") is None, reason="needs Xvfb and xkbcomp")
+@pytest.mark.parametrize("layout", PLACE_OF_Y)
 @given(
     presses=st.lists(ONE_PRESS, max_size=25),
+    kind=st.sampled_from([NINE, LETTERS]),
     window=st.sampled_from([None, 400.0, 2000.0]),
     counts=st.sampled_from(["first", "last"]),
     before=st.none() | st.tuples(st.floats(0.0, 1.5), KEYS),
     same=st.sampled_from([0, 200]),
 )
 def test_an_answer_is_a_press_that_began_after_its_question(
-    presses: list[tuple[float, Any, str, bool, bool]], window: float | None, counts: Any, before: Any, same: int
+    layout: str,
+    presses: list[tuple[float, Any, str, bool, bool]],
+    kind: Choice,
+    window: float | None,
+    counts: Any,
+    before: Any,
+    same: int,
 ) -> None:
-    """Over any sequence of presses, repetitions, clicks, and keys that are meant for other windows:
-    an answer is one of those that may answer, every one of them counts, and each press is on
-    record once."""
-    ask = Ask(NINE, window_ms=window, counts=counts, ends="on_time" if window else "on_answer")
-    ended = None if before is None else Press("key", 10.0 - before[0], key=before[1])
-    refractory = Refractory(same, same / 2)
-    step = StepAccount(question(ask), 10.0, AnswerSheet(ask, 10.0), refractory, ended)
+    """At the keyboard of any country, over any sequence of presses, repetitions, clicks, Num Lock, dead keys, and
+    keys that are meant for other windows: an answer is one of those that may answer, every one of them counts, and
+    each press is on record once."""
+    digits = {"1": 0, "5": 4, "num_5": 4}
+    values: dict[str, Any] = digits if kind is NINE else {"f": "f", PLACE_OF_Y[layout]: "y"}
+    signs = {place: keymap(layout).name(code + 1, place) for place, code in PLACES.items()}
+    ask = Ask(kind, window_ms=window, counts=counts, ends="on_time" if window else "on_answer")
+    ended = None if before is None else Press("key", 10.0 - before[0], key=signs[before[1]])
+    step = StepAccount(question(ask), 10.0, AnswerSheet(ask, 10.0), Refractory(same, same / 2), ended)
     at, may, made = 10.0, [], []
-    for gap, device, key, held, elsewhere in presses:
+    for gap, device, place, held, elsewhere in presses:
         at += gap
         held, elsewhere = held and device == "key", elsewhere and device == "key"
-        press = Press(device, at, "" if device == "click" else key, 48, 48, held=held, elsewhere=elsewhere)
+        key = "" if device == "click" else signs[place]
+        press = Press(device, at, key, 48, 48, held=held, elsewhere=elsewhere)
         made.append(press)
-        value = 4 if device == "click" else {"1": 0, "5": 4, "num_5": 4}.get(key)
+        value = values.get(place)
+        if device == "click":
+            value = 4 if kind is NINE else None
         rest = ended is not None and 10.0 - ended.time <= 1.0 and window is None and not may
         least = same if ended is not None and (press.device, press.key) == ("key", ended.key) else same / 2
         soon = rest and (at - 10.0) * 1000.0 < least
