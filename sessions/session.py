@@ -43,9 +43,14 @@ def utc_now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
+def minute_here(moment: str) -> str:
+    """The day and minute of a moment in a record, by the clock on the wall of this computer."""
+    return f"{datetime.fromisoformat(moment).astimezone():%Y-%m-%d %H:%M}"
+
+
 def day_here(moment: str) -> str:
     """The day of a moment in a record, by the clock on the wall of this computer."""
-    return datetime.fromisoformat(moment).astimezone().date().isoformat()
+    return minute_here(moment)[:10]
 
 
 @dataclass(frozen=True, slots=True)

@@ -448,16 +448,16 @@ class _Reading:
         if not rows:
             return
         name, equals, value = (part.strip() for part in rows.partition("="))
-        loop = f"{name}.thisN"
+        practised = [f"{loop.strip()}.thisN" for loop in rows.split(",")]
         if equals and name in raw.columns:
             marked = raw[name].astype(object).astype(str) == value
             values = f"; {name} has {', '.join(sorted(raw[name].dropna().astype(str).unique()))}"
-        elif not equals and loop in raw.columns:
-            marked, values = raw[loop].notna(), ""
+        elif not equals and {*practised} <= {*raw.columns}:
+            marked, values = raw[practised].notna().any(axis="columns"), ""
         else:
             loops = sorted(str(one).removesuffix(".thisN") for one in raw.columns if str(one).endswith(".thisN"))
             raise SpanLabError(
-                f"practice: {rows}: expected COLUMN=VALUE with a column of {self.file}, or a loop of PsychoPy; it has"
+                f"practice: {rows}: expected COLUMN=VALUE with a column of {self.file}, or loops of PsychoPy; it has"
                 f" {', '.join(loops) or 'none'}"
             )
         if not marked.any():

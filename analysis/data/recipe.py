@@ -57,7 +57,7 @@ class Recipe(StrictModel):
     units: dict[str, Unit] = Field(default={}, description="column of the response table: ms, s, degrees or radians")
     long: Long | None = Field(default=None, description="answers that lie beside each other in a row")
     keep: str = Field(default="", description="rows that are read, such as block > 1")
-    practice: str = Field(default="", description="rows that are practice: COLUMN=VALUE, or a loop of PsychoPy")
+    practice: str = Field(default="", description="rows that are practice: COLUMN=VALUE, or loops of PsychoPy")
     words: dict[str, dict[str, str]] = Field(
         default={}, description="column of the response table: what their values are called, such as {'1': different}"
     )

@@ -46,7 +46,7 @@ class TableOptions(Options):
     ] = ""
     practice: Annotated[
         str,
-        Field(description="rows that are practice: COLUMN=VALUE, or the name of a loop of PsychoPy"),
+        Field(description="rows that are practice: COLUMN=VALUE, or loops of PsychoPy, such as warm_up,practice"),
         Flag(metavar="ROWS"),
     ] = ""
 

@@ -22,7 +22,7 @@ from ..record.reader import (
     read_session,
     trials_done,
 )
-from ..session import day_here
+from ..session import day_here, minute_here
 from .participants import KINDS, PLACES, REFUSED, Person, group_counts, people, unknown
 from .study import Study
 from .visit_files import (
@@ -238,9 +238,7 @@ class Monitor:
             self._reader.look(path.parent, identity, order, now) for path in sorted(folder.glob("[!.]*/session.json"))
         ]
         happened = [line["event"] for line in journal]
-        code = next(
-            (f"{line['code']}, {line['at'][:16].replace('T', ' ')}" for line in journal if line["event"] == "code"), ""
-        )
+        code = next((f"{line['code']}, {minute_here(line['at'])}" for line in journal if line["event"] == "code"), "")
         if date := refused(journal):
             return [
                 *sessions,
@@ -248,7 +246,7 @@ class Monitor:
             ]
         dropped_out = self._gone(folder, person, now) and "finished" not in happened
         if not sessions:
-            begun = f"begun {journal[-1]['at'][:16].replace('T', ' ')}, no trial yet" if journal else "no trial yet"
+            begun = f"begun {minute_here(journal[-1]['at'])}, no trial yet" if journal else "no trial yet"
             return [
                 MonitoredSession(
                     *identity, "", "dropped out" if dropped_out else "not begun", changed_at(folder), note=begun

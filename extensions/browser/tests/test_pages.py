@@ -39,7 +39,7 @@ order: latin_square
 consent: {en: You take part of your own free will., de: Sie nehmen freiwillig teil.}
 debrief: {en: This was about memory., de: Es ging um das Gedächtnis.}
 breaks: {text: {en: Rest a little., de: Ruhen Sie sich aus.}}
-fields: [age, handedness]
+fields: [age, colour_vision]
 online: {endings: {completed: {code: C0DE42, redirect: 'https://example.org/done?cc=C0DE42'}}}
 """
 
@@ -53,10 +53,10 @@ def test_a_study_is_taken_from_consent_to_completion_code(tmp_path: Path, browse
         tab.screen(1024, 768)
         tab.open(server.address("P07"))
         tab.until("document.querySelector('#sheet button') !== null")
-        hands = hands_of(tab, server, fields={"age": "abc", "handedness": "left", "language": "de"})
+        hands = hands_of(tab, server, fields={"age": "abc", "colour_vision": "red_green", "language": "de"})
         hands.meanwhile = lambda look: "abc" in look["text"]
         assert "abc" in hands.go(), "what is wrong is said beside the field"
-        hands = hands_of(tab, server, fields={"age": "31", "handedness": "left", "language": "de"})
+        hands = hands_of(tab, server, fields={"age": "31", "colour_vision": "red_green", "language": "de"})
         text = hands.go()
         assert "C0DE42" in text
         assert tab.evaluate("document.querySelector('a.button').href") == "https://example.org/done?cc=C0DE42"
@@ -67,7 +67,7 @@ def test_a_study_is_taken_from_consent_to_completion_code(tmp_path: Path, browse
         assert server.said == []
     assert states(data / "athome" / "P07" / "session-1").keys() == {"vsr", "cd"}
     head = read_head(data / "athome" / "P07" / "session-1")
-    assert head["fields"] == {"age": 31, "handedness": "left"}
+    assert head["fields"] == {"age": 31, "colour_vision": "red_green"}
     assert head["language"] == "de"
     assert completed(data / "athome" / "P07" / "session-1")
     responses = read_responses(data)

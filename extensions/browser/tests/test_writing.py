@@ -55,6 +55,10 @@ def browser(tmp_path: Path) -> Generator[Chromium]:
         yield found
 
 
+#: what a page waits for
+ANSWER = "(document.getElementById('stage')?.dataset.waits ?? '').startsWith('answer')"
+
+
 def key(tab: Tab, sign: str, kind: str = "keyDown", **more: object) -> None:
     """A key of a US keyboard, as the browser hears of it."""
     code, number = {**SHIFTED, **PLAIN}.get(
@@ -75,12 +79,12 @@ def key(tab: Tab, sign: str, kind: str = "keyDown", **more: object) -> None:
     )
 
 
-def begin(tab: Tab, port: int, waits: str) -> None:
-    """Open the page, and go on until a question waits."""
+def begin(tab: Tab, port: int, until: str = ANSWER) -> None:
+    """Open the page, and go on until something is so: a question waits."""
     tab.screen(1280, 800)
     tab.open(f"http://127.0.0.1:{port}/?participant=P1")
     last = time.monotonic() + 60
-    while not tab.evaluate(f"(document.getElementById('stage')?.dataset.waits ?? '').startsWith('{waits}')"):
+    while not tab.evaluate(until):
         assert time.monotonic() < last
         tab.evaluate("document.querySelector('#sheet button:enabled')?.click()")
         time.sleep(0.05)
@@ -91,7 +95,7 @@ def test_every_sign_of_an_open_answer_is_kept(tmp_path: Path, browser: Chromium)
     offer = ParadigmOffer.checked(str(file), data_folder(tmp_path))
     desk = VisitDesk(offer, print)
     with running(make_server(desk), desk) as port, browser.window() as tab:
-        begin(tab, port, "answer")
+        begin(tab, port)
         for sign in SAID:
             key(tab, sign)
             key(tab, sign, "keyUp")
@@ -120,11 +124,39 @@ def test_every_sign_of_an_open_answer_is_kept(tmp_path: Path, browser: Chromium)
     assert step["outcome"] == "answered"
 
 
+@pytest.mark.parametrize(
+    ("language", "parts", "side"),
+    [
+        ("zh", ["请记住每个图形。", "然后按出现的顺序点击它们：", "1. 第一个", "2. 第二个"], "left"),
+        ("ar", ["تذكّر كل شكل.", "ثم انقر عليها بالترتيب:", "1. الأول", "2. الثاني"], "right"),
+    ],
+)
+def test_translated_instructions_keep_their_parts(
+    tmp_path: Path, browser: Chromium, language: str, parts: list[str], side: str
+) -> None:
+    heading, *rest = parts
+    text = "\n".join(f"    {line}\n" for line in (heading, f"# {rest[0]}", *rest[1:]))
+    (file := tmp_path / "own.yaml").write_text(
+        f"extends: sfr\nparadigm: own\ninstructions:\n  {language}: |\n{text}", encoding="utf-8"
+    )
+    desk = VisitDesk(ParadigmOffer.checked(str(file), data_folder(tmp_path), language=language, trials=1), print)
+    with running(make_server(desk), desk) as port, browser.window() as tab:
+        begin(tab, port, f"document.querySelector('#sheet > p')?.innerText === '{heading}'")
+        shown = tab.evaluate("[...document.querySelectorAll('#sheet > h2, #sheet > p')].map(one => one.innerText)")
+        assert shown[: len(parts)] == parts
+        edges = f"""(p => {{
+            const text = document.createRange();
+            text.selectNodeContents(p);
+            return Math.abs(text.getBoundingClientRect().{side} - p.getBoundingClientRect().{side});
+        }})(document.querySelector('#sheet > p'))"""
+        assert tab.evaluate(edges) < 2, "a text begins at the side at which its script does"
+
+
 def test_a_key_that_lies_down_answers_one_question_and_no_more(tmp_path: Path, browser: Chromium) -> None:
     offer = ParadigmOffer.checked("cd", data_folder(tmp_path), trials=3, practice=False)
     desk = VisitDesk(offer, print)
     with running(make_server(desk), desk) as port, browser.window() as tab:
-        begin(tab, port, "answer")
+        begin(tab, port)
         first = tab.evaluate("document.getElementById('stage').dataset.waits")
         key(tab, "f")
         second = (
@@ -159,28 +191,21 @@ def test_trials_begin_with_the_pulses_of_a_scanner(tmp_path: Path, browser: Chro
         key(tab, "5", autoRepeat=True)
         key(tab, "5", "keyUp")
 
-    waits = "(document.getElementById('stage')?.dataset.waits ?? '')"
     with running(make_server(desk), desk) as port, browser.window() as tab:
-        tab.screen(1280, 800)
-        tab.open(f"http://127.0.0.1:{port}/?participant=P1")
-        until = time.monotonic() + 60
-        while not tab.evaluate("document.body?.innerText.includes('together with the scanner')"):
-            assert time.monotonic() < until
-            tab.evaluate("document.querySelector('#sheet button:enabled')?.click()")
-            time.sleep(0.05)
+        begin(tab, port, "document.body?.innerText.includes('together with the scanner')")
         for _ in range(2):
             pulse()
         time.sleep(0.5)
         assert tab.evaluate("document.body?.innerText.includes('together with the scanner')"), "repeats are no pulses"
         pulse()
         for answer in "fj":
-            tab.until(f"{waits}.startsWith('answer')")
+            tab.until(ANSWER)
             pulse()
             key(tab, answer)
             key(tab, answer, "keyUp")
-            tab.until(f"!{waits}.startsWith('answer')")
+            tab.until(f"!{ANSWER}")
         until = time.monotonic() + 60
-        while not tab.evaluate(f"{waits}.startsWith('answer')"):
+        while not tab.evaluate(ANSWER):
             assert time.monotonic() < until
             tab.evaluate("document.querySelector('#sheet button:enabled')?.click()")
             time.sleep(0.05)

@@ -45,6 +45,8 @@ def test_a_table_of_psychopy_becomes_a_response_table(run: Run, tmp_path: Path) 
     options = ("--factors", "word,congruent", "--practice", "practice", "--recipe", "chance:0.5")
     status, out, err = run("import", "table", "P01_stroop.csv", "-o", "a.csv", *options)
     assert (status, out) == (0, "a.csv: 5 answers (1 of practice) of 1 participant in 1 session\n")
+    both = run("import", "table", "P01_stroop.csv", "-o", "b.csv", "--practice", "practice, trials")
+    assert "5 answers (5 of practice)" in both[1]
     assert "is read as a table of PsychoPy: answers are the rows with a value in key_resp.corr." in err
     assert "1 row without a scored answer" in err
     assert "47" not in (tmp_path / "a.csv").read_text(encoding="utf-8"), "fields about a person stay behind"

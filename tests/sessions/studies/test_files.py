@@ -19,6 +19,8 @@ from spanlab.core.errors import ParadigmError, SpanLabError
 from spanlab.sessions import read_session
 from spanlab.sessions.studies.schema import COMMON, FieldPart, read_typed
 from spanlab.sessions.studies.study import is_study, load_study, study_from_data
+from spanlab.sessions.studies.visit import VisitRequest, questions, sit_down
+from spanlab.sessions.studies.visit_files import read_head
 
 
 def test_a_study_is_what_its_file_says(tmp_path: Path) -> None:
@@ -220,6 +222,18 @@ def test_what_fits_is_read(asked: FieldPart, typed: str, value: object) -> None:
 def test_what_does_not_fit_is_refused_with_what_was_expected(asked: FieldPart, typed: str, said: str) -> None:
     with pytest.raises(ValueError, match=said.replace("(", r"\(")):
         asked.read(typed)
+
+
+@pytest.mark.parametrize("said", ["normal", "red_green", "other", "unsure"])
+def test_whoever_sees_colours_otherwise_says_so_and_takes_part(tmp_path: Path, said: str) -> None:
+    """At the window and in browsers, which ask the same questions, in the language of the visit."""
+    text = "languages: [de]\nparadigms: [{paradigm: continuous_colour, trials: 1}]\nfields: [colour_vision]\n"
+    study, data = study_in(tmp_path, f"study: s\ntitle: S\n{text}"), tmp_path / "data"
+    (asked,) = [one for one in questions(study, data, "person", VisitRequest("P1")) if one.name == "colour_vision"]
+    assert (asked.required, asked.label[:10]) == (True, "Können Sie")
+    assert said in asked.choices
+    visit, _ = sit_down(study, data, VisitRequest("P1", fields={"colour_vision": said}))
+    assert (read_head(visit.folder)["fields"], visit.names) == ({"colour_vision": said}, ("continuous_colour",))
 
 
 def test_what_was_asked_once_is_known_later_and_may_be_said_anew() -> None:
