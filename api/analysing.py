@@ -340,7 +340,7 @@ def figure(
         options.get("dpi", 300),
     )
     read = loaded(data, people=people, **part(options, Reading))
-    drawing = declared.draw(read, wish)
+    drawing = declared.draw(read, replace(wish, along=read.columns(wish.along), by=read.columns(wish.by)))
     drawing = replace(drawing, notes=(*read.cautions, *read.notes, *drawing.notes), sheet=sheet)
     found = Figure(tables={name: drawing.table}, cautions=cautions(read), drawn=drawing)
     if output is None:

@@ -157,7 +157,7 @@ def stats(
         return found
     if scored.notes:
         found.lines += ["All paradigms together", *(f"  {note}" for note in scored.notes), ""]
-    conditions, groups = words(by), words(between)
+    conditions, groups = ([there_are.columns(name) for name in words(names)] for names in (by, between))
     if groups or len(conditions) > 1 or measure != "accuracy":
         for option, given in (("planned", comparisons), ("margin", margins), ("r", r)):
             if given:

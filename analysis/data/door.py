@@ -382,6 +382,10 @@ class _Reading:
                 table["factor_n"] = values.str.replace(r"\D+$", "", regex=True)
                 self.read["factor_n"] = str(name)
                 return
+        self.said.append(
+            f"{self.file.name}: nothing says how many back matches are, so there are no hits and no d′ of N-back;"
+            f" {OPTION} factor_n:2 says it."
+        )
 
     def _people_of_bids(self, table: pd.DataFrame, label: str) -> None:
         """What ``participants.tsv`` says of who took part, where it is a machine."""
@@ -590,7 +594,12 @@ class _Reading:
         size = np.abs(errors[np.isfinite(errors)])
         most = float(size.max(initial=0.0))
         whole = bool((size == np.round(size)).all())
-        radians = given == "radians" or (given is None and _looks_like_radians(table, most, whole, known))
+        radians = _are_radians(table, most, whole, known) if given is None else given == "radians"
+        if radians is None:
+            raise SpanLabError(
+                f"{self.file}: it is unclear whether errors up to {most:.1f} are degrees or radians; {OPTION}"
+                " period:360 or period:6.2832 says how long the circle is"
+            )
         if radians:
             errors = np.degrees(errors)
             most = float(np.degrees(most))
@@ -599,7 +608,8 @@ class _Reading:
                     table[name] = np.degrees(table[name].to_numpy(float))
             self.said.append(f"{self.file.name}: errors are taken as radians, and are in degrees here.")
         if not known:
-            half = 80.0 < most <= 90.5
+            turned, between = (int(np.sum(np.abs(np.abs(errors) - turn) < 20)) for turn in (180, 90))
+            half = 80.0 < most <= 90.5 or (most <= 180.0 and turned > max(4, 2 * between))
             table["period"] = 180.0 if half else 360.0
             self.said.append(
                 f"{self.file.name}: the circle of answers is taken to have {180 if half else 360}° (period)."
@@ -884,12 +894,19 @@ def _circle(given: np.ndarray, right: np.ndarray) -> float:
     radians = ends[1] <= 2 * np.pi + 0.01
     half = np.pi if radians else 180.0
     circle = half if ends[0] >= 0 and ends[1] <= half + 0.01 else 2 * half
-    whole = 0.9 * circle < ends[1] - ends[0] <= circle + 0.5
+    whole = 0.9 * circle < ends[1] - ends[0] <= 1.5 * circle + 0.5  # one side may begin at 0, the other at minus half
     return circle if whole and ends[1] <= 2 * half + 0.5 and ends[0] >= -half - 0.5 else 0.0
 
 
-def _looks_like_radians(table: pd.DataFrame, most: float, whole: bool, known: bool) -> bool:
-    """Return whether errors are in radians: they are up to 2 pi, which differences of two angles may be."""
+def _are_radians(table: pd.DataFrame, most: float, whole: bool, known: bool) -> bool | None:
+    """Return whether errors are in radians; None where that is unclear. Differences of two angles are up to 2 pi,
+    and more where one begins at -pi and the other at 0: then many are a whole turn away from 0."""
     if known:
         return bool(np.nanmax(table["period"].to_numpy(float)) < 7.0)
-    return not whole and most <= 2 * np.pi + 0.01 and len(table) > 1
+    if whole or most > 4 * np.pi + 0.01 or len(table) == 1:
+        return False
+    if most <= 2 * np.pi + 0.01:
+        return True
+    size = table["error"].abs()
+    turned, between = ((size - turn).abs().lt(1).sum() for turn in (2 * np.pi, np.pi))
+    return True if turned > between else None

@@ -4,7 +4,7 @@ only the columns that the analysis needs."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,7 @@ class Data:
     spans : results of adaptive sessions, whose answers are not among the others
     read_as : what was inferred of tables in files, in plain sentences
     recorded : the answers of sessions as they were recorded, before anything was left out; None without sessions
+    taken : of columns of tables in files that were taken for one of ours, which one
     """
 
     scored: Scored
@@ -54,6 +55,11 @@ class Data:
     spans: tuple[SpanFacts, ...] = ()
     read_as: tuple[str, ...] = ()
     recorded: pd.DataFrame | None = None
+    taken: Mapping[str, str] = field(default_factory=dict)
+
+    def columns(self, names: str) -> str:
+        """Names of columns (commas between several) as they are called here, whoever called them."""
+        return ",".join(self.taken.get(name.strip(), name) for name in names.split(","))
 
     @property
     def cautions(self) -> tuple[str, ...]:
@@ -128,6 +134,12 @@ def load(
     opened = [open_table(file, recipe, whole=bool(rules)) for file in files]
     raw += [one.table for one in opened]
     read_as = dict.fromkeys(sentence for one in opened for sentence in one.said)
+    taken = {
+        theirs: ours
+        for one in opened
+        for ours, theirs in ({**recipe.columns, **one.read} if recipe else one.read).items()
+        if not {theirs, f"factor_{theirs}", f"record_{theirs}"} & {*one.table.columns}
+    }
     del opened  # a long table is not kept twice
     counted = {"include_practice": include_practice, "include_pilot": include_pilot}
     raw, exclusions = _without(raw, rules, sessions, **counted) if rules else (raw, None)
@@ -144,7 +156,7 @@ def load(
     data = described(scored, names, sessions, gathered.problems if gathered else (), exclusions)
     if gathered:
         data = replace(data, spans=gathered.spans, recorded=gathered.responses)
-    return replace(data, read_as=tuple(read_as))
+    return replace(data, read_as=tuple(read_as), taken=taken)
 
 
 def described(

@@ -240,11 +240,13 @@ class NBack:
 
 
 def nback_results(scored: Scored) -> NBack | None:
-    """The results of one paradigm; None when it has no N-back blocks."""
+    """The results of one paradigm; None when it has no N-back blocks of a known N."""
     if not scored.blocks:
         return None
     blocks = gridded_blocks(scored, OURS)
     over = (GRID, "n") if GRID in blocks.columns else ("n",)
+    if blocks.empty:  # nothing says how many back
+        return None
     measures = ("hit_rate", "false_alarm_rate", "dprime_pooled")
     return NBack(blocks, nback_cells(blocks, over, OURS, measures=measures))
 

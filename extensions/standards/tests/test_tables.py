@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from command_line import Run, complaint
 
+import spanlab
 from spanlab.analysis.data.loading import Data, load
 from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.nback.measures import nback_blocks
@@ -190,6 +191,7 @@ def test_events_of_anybodys_bids(tmp_path: Path, place: str) -> None:
     assert items["rt_ms"].dropna().tolist() == [510.0]
     assert set(items["record_trial_type"].astype(str)) == {"target", "nontarget"}
     assert items["record_match"].astype(str).tolist() == ["true", "false"]
+    assert spanlab.compare(tmp_path / "ds", tmp_path / "page").files, "nothing says how many back"
 
 
 ROWS = [(size, change, right) for size in (2, 8) for change in (1, 0) for right in (1, 0, 1)]

@@ -19,6 +19,7 @@ from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.nback.measures import nback_blocks
 from spanlab.analysis.report.lab import spoilers
 from spanlab.analysis.stats.mixed_model import mixed_model
+from spanlab.core.errors import SpanLabError
 
 WHO = {"agent": "people", "agent_kind": "participant"}
 
@@ -213,6 +214,39 @@ def test_words_in_capitals_differences_of_radians_and_intrusions_are_understood(
     found = opened(free.assign(participant="P1", trial=1, correct=free["output_position"] < 3), tmp_path).scored
     assert found.items["list_length"].tolist() == [3.0] * 3
     assert found.intrusions["output_position"].tolist() == [3.0]
+
+
+@pytest.mark.parametrize("both", [True, False])
+@pytest.mark.parametrize(
+    ("half", "begins", "answers_begin", "spread"),
+    [(np.pi, -np.pi, 0, 0.3), (np.pi, 0, 0, 0.3), (180, -180, 0, 20), (180, 0, 0, 20), (90, 0, 0, 8)],
+)
+def test_differences_of_angles_are_wrapped_in_their_unit(
+    half: float, begins: float, answers_begin: float, spread: float, both: bool, tmp_path: Path
+) -> None:
+    random = np.random.RandomState(3)
+    right = random.uniform(begins, begins + 2 * half, 400)
+    answer = (right + random.normal(0, spread, 400) - answers_begin) % (2 * half) + answers_begin
+    sides = {"answer": answer, "correct_answer": right} if both else {"error": answer - right}
+    found = opened(pd.DataFrame({"participant": "P1", "trial": range(400), **sides}), tmp_path).scored.items["error"]
+    expected = (answer - right + half) % (2 * half) - half
+    assert found.to_numpy(float) == pytest.approx(np.degrees(expected) if half == np.pi else expected, abs=1e-6)
+
+
+def test_whether_small_errors_are_degrees_is_asked(tmp_path: Path) -> None:
+    errors = pd.DataFrame(
+        {"participant": "P1", "trial": range(300), "error": np.random.RandomState(1).normal(0, 3, 300)}
+    )
+    with pytest.raises(SpanLabError, match=r"unclear whether errors up to 8.4 are degrees or radians"):
+        opened(errors, tmp_path)
+    assert opened(errors.assign(period=360), tmp_path).scored.items["error"].std() == pytest.approx(3, abs=0.3)
+
+
+def test_a_column_is_named_as_its_owner_calls_it(run: Run, tmp_path: Path) -> None:
+    """Numbers called load are set sizes here; names that libraries use are names like others."""
+    changes().rename(columns={"set_size": "load"}).assign(index=changes()["trial"] % 2).to_csv("t.csv", index=False)
+    assert "correct ~ agent * set_size" in run("stats", "t.csv", "--by", "load")[1]
+    assert run("figure", "--along", "load", "--by", "index", "t.csv")[0] == 0
 
 
 def test_levels_stand_in_the_order_that_people_expect(run: Run, tmp_path: Path) -> None:

@@ -44,6 +44,32 @@ def test_tables_are_those_of_afex(design: dict[str, Any]) -> None:
         assert found[3:] == pytest.approx(numbers, rel=1e-7)
 
 
+@pytest.mark.parametrize("design", DESIGNS, ids=[f"{[*one['within']]}-{[*one['between']]}" for one in DESIGNS])
+def test_tables_with_missing_cells_are_those_of_afex_on_complete_people(design: dict[str, Any], tmp_path: Path) -> None:
+    cells, missing = 500 + 300 * np.array(design["cells"]), {tuple(one) for one in design["missing"]}
+    rows = [
+        {f"{name}x": f"{name}{level}" for name, level in zip(design["within"], levels, strict=True)}
+        | {f"{name}x": f"{name}{codes[person]}" for name, codes in design["between"].items()}
+        | {"participant": f"P{person:02}", "correct": 1, "rt_ms": mean + step}
+        for person, of_person in enumerate(cells)
+        for at, (levels, mean) in enumerate(
+            zip(product(*map(range, design["within"].values())), of_person, strict=True)
+        )
+        for step in (-7, 7)
+        if (person, at) not in missing
+    ]
+    pd.DataFrame(rows).assign(trial=range(len(rows))).to_csv(tmp_path / "t.csv", index=False)
+    factors, groups = ([f"{name}x" for name in design[which]] for which in ("within", "between"))
+    table = factorial(load([tmp_path / "t.csv"]).scored, factors, groups, measure="mean rt").anova
+    found = {frozenset(name[0] for name in row["effect"].split(":")): row for row in table.to_dict("records")}
+    assert len(found) == len(design["afex_of_complete"])
+    for row in design["afex_of_complete"]:
+        for name in ("df", "df_error", "f", "p", "ges", "epsilon"):
+            if row[name] is not None:
+                expected = pytest.approx(row[name], rel=1e-9, abs=1e-12)
+                assert found[frozenset(row["effect"].split(":"))][name] == expected, name
+
+
 NUMBERS = ["estimate", "se", "df", "low", "high", "p_holm"]
 
 
