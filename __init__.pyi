@@ -2,7 +2,6 @@ from .api.analysing import compare as compare
 from .api.analysing import figure as figure
 from .api.analysing import scores as scores
 from .api.checking import check as check
-from .api.demonstration import demo as demo
 from .api.exchange import export as export
 from .api.exchange import import_data as import_data
 from .api.listing import catalogue as catalogue
@@ -39,6 +38,7 @@ import spanlab.extensions.archive.command as _archive
 import spanlab.extensions.battery.command as _battery
 import spanlab.extensions.benchmark.command as _benchmark
 import spanlab.extensions.choices.command as _choices
+import spanlab.extensions.demonstration.command as _demonstration
 import spanlab.extensions.fitting.command as _fitting
 import spanlab.extensions.modelling.dataset as _dataset
 import spanlab.extensions.modelling.gym as _gym
@@ -50,6 +50,7 @@ import spanlab.extensions.sweeps.command as _sweeps
 Dataset = _dataset.Dataset
 gym = _gym
 benchmark = _benchmark.benchmark
+demo = _demonstration.demo
 fit = _fitting.fit
 methods = _planning.methods
 neural = _neural.neural

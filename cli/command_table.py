@@ -182,7 +182,6 @@ GROUPS = {
 #: function or the group of commands that it has there.
 PANELS = {
     "make": {
-        "demo": "api.demonstration:demo",
         "list": "api.listing:catalogue",
         "show": "api.starting:show",
         "new": "api.starting:new",

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 from session_tools import command, one_thread
 
-from spanlab.agents.chat.scripted import LABEL, ScriptedServer
+from spanlab.extensions.demonstration.scripted import LABEL, ScriptedServer
 from spanlab.sessions import read_responses, read_session
 
 pytestmark = pytest.mark.slow

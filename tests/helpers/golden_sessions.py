@@ -416,8 +416,8 @@ def material(folder: Path) -> None:
 
 
 def main(folder: Path, only: Sequence[str]) -> None:
-    from spanlab.agents.chat.scripted import ScriptedServer
     from spanlab.agents.human.display.window import virtual_screen
+    from spanlab.extensions.demonstration.scripted import ScriptedServer
 
     signal.signal(
         signal.SIGINT, signal.default_int_handler

@@ -165,8 +165,8 @@ def prepare(folder: Path) -> None:
 def main(folder: Path) -> None:
     from session_tools import command
 
-    from spanlab.agents.chat.scripted import ScriptedServer
     from spanlab.agents.human.display.window import virtual_screen
+    from spanlab.extensions.demonstration.scripted import ScriptedServer
 
     folder.mkdir(parents=True)
     work, stored = folder / "work", folder / "stored"

@@ -17,9 +17,9 @@ import pytest
 from command_line import Run, command_line
 
 import spanlab
-from spanlab.agents.chat.scripted import MODEL, ScriptedServer
 from spanlab.agents.human import virtual_screen
 from spanlab.agents.oracles import IdealAgent
+from spanlab.extensions.demonstration.scripted import MODEL, ScriptedServer
 
 #: what is measured, or says where the record lies
 MEASURED = {"created", "session", "account"}

@@ -48,6 +48,7 @@ EXTENSIONS: dict[str, set[str]] = {
     "benchmark": set(),
     "browser": set(),
     "choices": set(),
+    "demonstration": set(),
     "fitting": set(),
     "modelling": set(),
     "neural": set(),

@@ -22,11 +22,11 @@ from session_tools import AtTheWindow, Saying, lasting, start, take
 
 from spanlab.agents.base import Response
 from spanlab.agents.chat import settings
-from spanlab.agents.chat.scripted import ScriptedServer
 from spanlab.agents.chat.settings import PREAMBLES, ChatSettings
 from spanlab.agents.human import WindowOptions
 from spanlab.agents.oracles import Chance
 from spanlab.core.errors import SpanLabError
+from spanlab.extensions.demonstration.scripted import ScriptedServer
 from spanlab.paradigms import Percept, load_paradigm
 from spanlab.paradigms.language import yaml_source
 from spanlab.paradigms.responses.cells import Cells

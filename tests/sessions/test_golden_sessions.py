@@ -24,7 +24,7 @@ from golden_tables import FOLDER, assert_same, read_table, stored
 from session_tools import one_thread
 
 from spanlab.agents.base import Response
-from spanlab.agents.chat.scripted import ScriptedServer
+from spanlab.extensions.demonstration.scripted import ScriptedServer
 from spanlab.paradigms import Trial
 from spanlab.sessions import Session, find_sessions, read_session, same_trials
 from spanlab.sessions.record.events import TrialStart

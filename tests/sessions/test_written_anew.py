@@ -17,7 +17,7 @@ from measured import file_without_measured
 from session_tools import command, one_thread
 from written_anew import ALL, CHATS, FILES, MACHINES, PEOPLE, SIMULATED, STORED, prepare
 
-from spanlab.agents.chat.scripted import ScriptedServer
+from spanlab.extensions.demonstration.scripted import ScriptedServer
 from spanlab.sessions import read_session
 from spanlab.sessions.record.reader import read_events
 from spanlab.sessions.record.table import write_responses

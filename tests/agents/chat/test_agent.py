@@ -23,9 +23,9 @@ from words_solver import solve
 
 from spanlab.agents.base import Response
 from spanlab.agents.chat import READER, ChatAgent, ChatSettings, Endpoint, EndpointError, RequestLimits
-from spanlab.agents.chat.scripted import ScriptedServer, completion, demonstration_rules
 from spanlab.agents.interruptions import Unobtainable
 from spanlab.core.errors import SpanLabError
+from spanlab.extensions.demonstration.scripted import ScriptedServer, completion, demonstration_rules
 from spanlab.paradigms import Trial, compile_trial, load_paradigm
 from spanlab.sessions.record.reader import read_transcript, replies_by_trial
 from spanlab.sessions.record.writer import Recorder, TrialJournal

@@ -19,9 +19,9 @@ from chat_servers import Answer, Request, Stub, forwarding, listening, stub
 from effort import HANGS_S
 
 from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, RequestLimits
-from spanlab.agents.chat.scripted import LABEL, MODEL, ScriptedServer, demonstration_rules
 from spanlab.agents.payments import in_vain, refused
 from spanlab.core.errors import SpanLabError
+from spanlab.extensions.demonstration.scripted import LABEL, MODEL, ScriptedServer, demonstration_rules
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request as Wanted

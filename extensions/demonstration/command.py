@@ -13,14 +13,12 @@ from typing import Annotated, Any
 
 import typer
 
-from ..core.agent_kinds import NETWORK, PARTICIPANT
-from ..core.atomic_files import make_folder, write_whole
-from ..core.doors import how_to_install, installed, need
-from ..core.errors import SpanLabError
-from .analysing import compare, figure
-from .machines import SessionResult, replay
-from .options import PathLike, one_trial, public
-from .people import run
+from spanlab import SessionResult, compare, figure, replay, run
+from spanlab.api import PathLike, public
+from spanlab.api.options import one_trial
+from spanlab.core import PARTICIPANT, SpanLabError, make_folder, need, write_whole
+from spanlab.core.agent_kinds import NETWORK
+from spanlab.core.doors import how_to_install, installed
 
 SEED = 7
 #: how many times as fast as people the simulated participant answers
@@ -114,7 +112,7 @@ def _participant(data: Path, me: bool, stack: ExitStack) -> Path:
     with _stage(f"{who}: {LISTS} lists of {LENGTH} patterns in a PsychoPy window"):
         if me:
             return run("vsr", "me", **asked).folder
-        from ..agents.human.display.window import virtual_screen
+        from spanlab.agents.human.display.window import virtual_screen
 
         # Even where there is a screen, the simulated participant has one of its own: its clicks must
         # not land in somebody's work.
@@ -124,7 +122,7 @@ def _participant(data: Path, me: bool, stack: ExitStack) -> Path:
 
 def _scripted(stack: ExitStack) -> Any:
     """A chat model that answers by fixed rules."""
-    from ..agents.chat.scripted import ScriptedServer, demonstration_rules, first_option_rules
+    from .scripted import ScriptedServer, demonstration_rules, first_option_rules
 
     trials = (one_trial(name, levels, SEED, None)[1] for name, (levels, _) in MACHINES.items() if name != "smu")
     return stack.enter_context(ScriptedServer([*demonstration_rules(), *first_option_rules(trials)])).agent()
@@ -165,7 +163,7 @@ _STYLE = """
 def first_page(data: Path, report: Path) -> Path:
     """Write the first page: figures of what is real, or of everybody where nobody is, and a link to
     the whole report."""
-    from ..sessions import find_sessions
+    from spanlab.sessions import find_sessions
 
     taken = [SessionResult(folder) for folder in find_sessions([data])]
     # networks and people: others are simulated or scripted
@@ -197,8 +195,8 @@ def first_page(data: Path, report: Path) -> Path:
 
 def _findings(data: Path) -> dict[str, str]:
     """What was found in each paradigm, in the report's own sentence."""
-    from ..analysis.data.loading import load
-    from ..analysis.report.paradigm import numbers_of_all
+    from spanlab.analysis.data import load
+    from spanlab.analysis.report.paradigm import numbers_of_all
 
     found = load([data])
     effects = {name: one.effect for name, one in numbers_of_all(found, [*found.scored.parts]).items()}
@@ -212,7 +210,8 @@ def _findings(data: Path) -> dict[str, str]:
 def _drawn(name: str, paradigm: str, sessions: Sequence[SessionResult], widths_mm: Mapping[str, float]) -> str:
     """A figure as SVG for each kind of screen, so wide that its letters keep their size on the page,
     for light and dark; empty where these sessions do not have it."""
-    from ..analysis.figures.charts import THEMES, Sheet, draw, held
+    from spanlab.analysis.figures import Sheet, draw
+    from spanlab.analysis.figures.charts import THEMES, held
 
     chosen = [one.folder for one in sessions if one.info["paradigm"] == paradigm]
     if not chosen:

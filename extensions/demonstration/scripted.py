@@ -29,13 +29,10 @@ from typing import Any, Self
 
 from typing_extensions import override
 
-from ...paradigms import Trial
-from ...paradigms.responses import Cells, Choice
-from ...stimuli import STIMULI
-from .agent import ChatAgent
-from .settings import ChatSettings
-from .transport.endpoint import Endpoint
-from .transport.request_limits import RequestLimits
+from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, RequestLimits
+from spanlab.paradigms import Trial
+from spanlab.paradigms.responses import Cells, Choice
+from spanlab.stimuli import STIMULI
 
 _GRID = 10
 #: All published list lengths of spatial free recall.

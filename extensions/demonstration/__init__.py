@@ -1,0 +1,1 @@
+"""A participant and machines take the same trials, and one page shows the results."""
