@@ -34,11 +34,11 @@ from ..paradigms.language.yaml_source import in_library
 from ..paradigms.network_view import NetworkView
 from ..paradigms.paradigm import paradigm_from_data
 from ..paradigms.responses import ResponseKind
-from .costs import SessionLedger, SessionOutlook, estimate_session, write_account
-from .plan import ChosenTrials, Request, SessionPlan, check_plan, practises, try_out
+from .plan import ChosenTrials, Request, SessionOutlook, SessionPlan, check_plan, practises, try_out
 from .record.events import Event
 from .record.reader import (
     FORMAT_VERSION,
+    SessionLedger,
     finished_trials,
     is_practice,
     read_events,
@@ -576,3 +576,30 @@ def has_finished(folder: Path) -> bool:
         return any(not is_practice(key) for key in finished_trials(read_events(folder)))
     except (SpanLabError, OSError):
         return False
+
+
+def estimate_session(agent: Agent, outlook: SessionOutlook, say: Callable[[str], None]) -> dict[str, Any]:
+    """Estimate and report what a session will cost, where it costs anything; the estimate for the
+    record."""
+    cost = agent.estimate(outlook)
+    if shared := outlook.shared():
+        say(
+            f"{agent.name}: the paradigm has too few different trials, so that {', '.join(shared)} shows what a trial"
+            " of the session shows, too"
+        )
+    if cost is None:
+        return {}
+    say(f"{agent.name}: {cost.sentence}")
+    return {"estimate": dict(cost.numbers)}
+
+
+def write_account(agent: Agent, folder: Path, say: Callable[[str], None]) -> None:
+    """Write what a session has cost so far into its record, and report it."""
+    try:
+        cost = agent.account(SessionLedger(folder))
+        if cost is not None:
+            with only_writer(folder):
+                write_info(folder, {**read_session(folder), "account": dict(cost.numbers)})
+            say(f"{agent.name}: {cost.sentence}")
+    except SpanLabError as error:  # it must not hide what has stopped the session
+        say(f"there is no account of this session: {error}")

@@ -266,6 +266,7 @@ def can_draw() -> bool:
     return installed("vl_convert")
 
 
+@functools.cache
 def _vl_convert() -> Any:
     need("figures", "vl_convert", "a figure")
     import vl_convert

@@ -28,7 +28,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -521,3 +521,45 @@ class SessionState:
             any(event["event"] == "practice" for event in events),
             [event["decided"] for event in events if event["event"] == "practice_decision"],
         )
+
+
+class SessionLedger:
+    """The record of an agent's requests, as :class:`..agents.base.Ledger` has it; files are read
+    when they are asked for.
+
+    Parameters
+    ----------
+    folder : of the session
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @property
+    def info(self) -> Mapping[str, Any]:
+        """The content of ``session.json``."""
+        return dict(read_session(self.folder))
+
+    @cached_property
+    def events(self) -> Sequence[Event]:
+        """The lines of ``events.jsonl``."""
+        return read_events(self.folder)
+
+    @cached_property
+    def _lines(self) -> Sequence[Mapping[str, Any]]:
+        return read_transcript(self.folder)
+
+    @property
+    def lines(self) -> Sequence[Mapping[str, Any]]:
+        """The lines of ``transcripts.jsonl``."""
+        return self._lines
+
+    @property
+    def replies(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+        """The lines that keep a reply, by trial."""
+        return replies_by_trial(self.lines)
+
+    @property
+    def failed(self) -> Mapping[str, str]:
+        """The trials that failed, with the reasons."""
+        return failed_trials(self.events)

@@ -26,9 +26,8 @@ from ...core.json_values import as_object, grouped
 from ...core.registry import as_tuple
 from ...paradigms import Answer, ResponseKind, Trial, compile_trial
 from ...stimuli import Stimulus
-from ..costs import SessionLedger
 from ..plan import UnseenTrials
-from ..record.reader import is_practice, read_events, trial_key
+from ..record.reader import SessionLedger, is_practice, read_events, trial_key
 from ..record.table import write_responses
 from ..replaying import TakenTrial, taken_trials
 from ..session import Session, planned_as_begun, same_trials, write_info

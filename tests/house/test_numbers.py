@@ -18,7 +18,7 @@ COUNTED: list[tuple[str, str, Callable[[], int]]] = [
     ("README.md", r"ships with (\d+) paradigms", lambda: len(list_paradigms())),
 ]
 #: statements that the core and the extensions may have: whoever adds takes something away
-CORE, EXTENSIONS = 41_400, 14_000
+CORE, EXTENSIONS = 41_200, 14_060
 #: words of a guide, and of all documents that are written by hand
 GUIDE, DOCUMENTS = 1_500, 75_000
 

@@ -23,8 +23,9 @@ from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import compile_trial, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request as Wanted
-from spanlab.sessions.costs import SessionOutlook, estimate_session
+from spanlab.sessions.plan import SessionOutlook
 from spanlab.sessions.record.reader import read_events
+from spanlab.sessions.run import estimate_session
 
 VSR, CD = load_paradigm("vsr"), load_paradigm("cd")
 FEW = plan_session(VSR, seed=4, levels={"list_length": [3]}, trials=3, design=SessionDesign())
