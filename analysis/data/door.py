@@ -380,6 +380,8 @@ class _Reading:
             if plain or (found and all(found)):
                 values = raw.loc[table.index, name].astype(object).astype(str)
                 table["factor_n"] = values.str.replace(r"\D+$", "", regex=True)
+                if self.read.get("paradigm") == name:
+                    del table["paradigm"], self.read["paradigm"]
                 self.read["factor_n"] = str(name)
                 return
         self.said.append(
@@ -481,6 +483,11 @@ class _Reading:
             self._shown(table, raw)
             self._answers_in_words(table)
             return
+        if {"-1", "0", "1"} == {*map(str, table["correct"].dropna().unique())}:
+            omitted = table["correct"].eq("-1")
+            table["correct"] = table["correct"].astype(object).mask(omitted, "0")
+            table["outcome"] = np.where(omitted, "omitted", "answered")
+            self.said.append(f"{self.file.name}: of {self.read.get('correct', 'correct')}, -1 as no answer.")
         if {str(word).strip().casefold() for word in table["correct"].dropna().unique()} & {*VERDICTS}:
             self._outcomes(table, _plain_texts(table["correct"]).str.casefold())
         if "answer" in table.columns and "correct_answer" not in table.columns:
@@ -494,10 +501,25 @@ class _Reading:
         self._answers_in_words(table)
 
     def _shown(self, table: pd.DataFrame, raw: pd.DataFrame) -> None:
-        """Of lists, what was shown is what is right."""
-        if not {"serial_position", "answer"} <= {*table.columns} or "correct_answer" in table.columns:
+        """What is right where no score and no name says it: of lists what was shown, of N-back the matches (one
+        key for them), and what has the words of the answers."""
+        if "answer" not in table.columns or "correct_answer" in table.columns:
             return
         given = _plain_texts(table["answer"])
+        words = {*given} - {""}
+        if len(words) == 1 and "record_match" in table.columns and given.eq("").any():
+            table["correct_answer"] = table["record_match"].map({"true": "match", "false": "no match"})
+            table["answer"] = np.where(given.eq(""), "no match", "match")
+            self.said.append(f"{self.file.name}: {', '.join(words)} as match, nothing as no match.")
+            return
+        if "serial_position" not in table.columns:
+            free = [name for name in raw.columns if name not in {*table.columns, *self.read.values()}]
+            coded = [name for name in free if folded_name(name) in CODED or not any(map(str.isdecimal, words))]
+            same = [name for name in coded if {*_plain_texts(raw.loc[table.index, name])} - {""} == words]
+            if len(same) == 1 and len(words) > 1:
+                table["correct_answer"] = raw.loc[table.index, same[0]]
+                self.read["correct_answer"] = str(same[0])
+            return
         for name in (one for one in raw.columns if folded_name(one) in SHOWN):
             if 0 < (_plain_texts(raw.loc[table.index, name]) == given).mean() < 1:
                 table["correct_answer"] = raw.loc[table.index, name]
@@ -874,7 +896,7 @@ def _may_be(ours: str, values: pd.Series) -> bool:
     if values.isna().all():
         return False
     if ours in YES_NO:
-        words = YES | NO | ({*VERDICTS} if ours == "correct" else set())
+        words = YES | NO | ({*VERDICTS, "-1"} if ours == "correct" else set())
         return all(str(one).strip().lower() in words for one in values.dropna().unique())
     if ours not in NUMERIC or (_is_number(values) and ours not in OF_DESIGNS):
         return True

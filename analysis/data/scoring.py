@@ -496,9 +496,24 @@ def _in_blocks(table: pd.DataFrame, said: list[str]) -> tuple[pd.DataFrame, list
         return table, said
     block = groups(table, [name for name in TRIAL if name in table.columns])[0]
     order = pd.Series(block, index=table.index).groupby(block).cumcount() + 1
+    if order.max() == 1 and "trial" in table.columns:
+        return _blocks_of_items(table, said)
     if order.max() == 1:
         return table, said
     return table.assign(ask=order.astype(float)), [*said, "Items of a block are numbered in the order of the rows."]
+
+
+def _blocks_of_items(table: pd.DataFrame, said: list[str]) -> tuple[pd.DataFrame, list[str]]:
+    """Items of N-back of which each has a trial number: a block is a run of rising numbers at one N."""
+    alike = [name for name in (*TRIAL, "factor_n", "set_size") if name in table.columns and not name.endswith("trial")]
+    same, at = groups(table, [name for name in alike if name != "trial_id"])[0], table["trial"].to_numpy(float)
+    begins = np.r_[True, (same[1:] != same[:-1]) | ~(at[1:] > at[:-1])]
+    block = np.cumsum(begins)
+    place = pd.Series(block, index=table.index).groupby(block).cumcount() + 1.0
+    if begins.all():
+        return table, said
+    how = "Trial numbers are those of items: rows of one N that follow one another are taken as a block."
+    return table.assign(trial=block, ask=place), [*said, how]
 
 
 def _begins_again(same: np.ndarray, at: np.ndarray) -> np.ndarray:

@@ -11,9 +11,11 @@ from typing import Any
 _LIKE = {
     "participant": (
         "participant participantid subject subj sub subjectid subjectnr subjectno subjectnumber participantnr ppt ppn"
-        " pp vp vpn vpnr versuchsperson proband pid sid id subjidx"
+        " pp vp vpn vpnr versuchsperson proband pid sid id subjidx observer obs teilnehmer"
     ),
-    "correct": "correct accuracy acc corr iscorrect trialcorrect right score korrekt richtig sdt sdtcategory",
+    "correct": (
+        "correct accuracy acc corr iscorrect trialcorrect right score korrekt richtig sdt sdtcategory antwortkorrekt"
+    ),
     "rt_ms": (
         "rtms rt reactiontime reactiontimems responsetime responsetimems latency rts rtsec reaktionszeit"
         " reaktionszeitms"
@@ -27,8 +29,8 @@ _LIKE = {
         " targetvalue targetcolor targetcolour"
     ),
     "trial": "trial trialnumber trialnr trialno trialnum trialindex trialid",
-    "block": "block blocknumber blocknr blk",
-    "set_size": "setsize memoryload load nitems numitems ss size",
+    "block": "block blocknumber blocknr blk durchgangsblock",
+    "set_size": "setsize memoryload load nitems numitems ss size setgrösse setgröße setgroesse",
     "list_length": "listlength length seqlength sequencelength ll",
     "serial_position": "serialposition serialpos serpos position itemposition",
     "output_position": "outputposition outputpos recallposition",

@@ -249,6 +249,35 @@ def test_a_column_is_named_as_its_owner_calls_it(run: Run, tmp_path: Path) -> No
     assert run("figure", "--along", "load", "--by", "index", "t.csv")[0] == 0
 
 
+def test_presses_of_one_key_are_answers_of_nback_whose_items_have_trial_numbers(tmp_path: Path) -> None:
+    random = np.random.RandomState(11)
+    rows = [(f"P{person}", n, item) for person in range(3) for n in (1, 2) for item in range(1, 25)]
+    table = pd.DataFrame(rows, columns=["participant", "n", "trial"])
+    match = (table["trial"] > table["n"]) & (random.rand(len(table)) < 0.4)
+    pressed = random.rand(len(table)) < np.where(match, 0.8, 0.2)
+    table = table.assign(task=[f"{n}-back" for n in table["n"]], block=table["n"])
+    table = table.assign(type=np.where(match, "target", "nontarget"), key=np.where(pressed, "space", ""))
+    blocks = nback_blocks(opened(table.drop(columns="n"), tmp_path).scored).set_index(["participant", "n"])
+    counted = table["trial"] > table["n"]
+    for (person, n), rate in blocks["false_alarm_rate"].items():
+        own = counted & ~match & table["participant"].eq(person) & table["n"].eq(n)
+        assert rate == pytest.approx(pressed[own].mean())
+    assert len(blocks) == 6
+
+
+def test_truth_in_the_words_of_the_answers_and_minus_one_for_none(tmp_path: Path) -> None:
+    table = changes().assign(Truth=np.where(changes()["trial"] % 2, "rot", "blau"))
+    right = table["correct"].astype(bool)
+    table = table.assign(answer=table["Truth"].where(right, table["Truth"].map({"rot": "blau", "blau": "rot"})))
+    found = opened(table.drop(columns=["correct", "correct_answer"], errors="ignore"), tmp_path).scored.items
+    assert found["correct"].tolist() == right.astype(float).tolist()
+    none = table["trial"] == 1
+    scores = table.drop(columns=["answer", "Truth"]).assign(correct=right.astype(int).mask(none, -1))
+    found = opened(scores.rename(columns={"correct": "acc"}), tmp_path).scored.items
+    assert found["outcome"].eq("omitted").tolist() == none.tolist()
+    assert found["correct"].sum() == (right & ~none).sum()
+
+
 def test_levels_stand_in_the_order_that_people_expect(run: Run, tmp_path: Path) -> None:
     table = changes().assign(factor_load=[f'"{size} items"' for size in changes()["set_size"].replace(6, 10)])
     table.drop(columns="set_size").to_csv(tmp_path / "t.csv", index=False)
