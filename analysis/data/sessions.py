@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, cast
 
-import numpy as np
 import pandas as pd
 
 from ...core.agent_kinds import PARTICIPANT, kind_named
@@ -31,7 +30,7 @@ from ...sessions.record.reader import (
 )
 from ...sessions.record.session_info import browser_of
 from ...sessions.record.staircase import describe_span
-from ...sessions.record.table import ResponseTable, frames_of, read_table, response_table
+from ...sessions.record.table import JoinedTables, ResponseTable, read_table, response_table
 from .coding import Declared
 from .scoring import plural
 
@@ -108,7 +107,7 @@ def conduct_of(session: Mapping[str, Any], events: Sequence[Event]) -> Conduct:
     )
 
 
-def responses_of(read: Sequence[tuple[str, Mapping[str, Any], ResponseTable]]) -> pd.DataFrame:
+def responses_of(read: Iterable[tuple[str, Mapping[str, Any], ResponseTable]]) -> pd.DataFrame:
     """The response tables of sessions as one, in their order, without columns that have no value. ``session`` is
     the name of each, ``_number`` its number, and ``_check`` is true where questions test no memory: attention checks,
     quizzes, questionnaires.
@@ -117,21 +116,22 @@ def responses_of(read: Sequence[tuple[str, Mapping[str, Any], ResponseTable]]) -
     ----------
     read : name, content of ``session.json`` and response table of each session
     """
-    alike: dict[object, list[int]] = {}
-    for number, (_, session, table) in enumerate(read):
+    every, frames = list[str](), list[pd.DataFrame]()
+    alike: dict[tuple[bool | tuple[str, ...], object], tuple[list[int], JoinedTables]] = {}
+    for number, (name, session, table) in enumerate(read):
+        every.append(name)
         if table.num_rows:
-            alike.setdefault(_without_memory(session), []).append(number)
-    names, frames = pd.Series([name for name, _, _ in read]).array, list[pd.DataFrame]()
-    for phases, numbers in alike.items():
-        for inside, frame in frames_of([read[number][2] for number in numbers]):
-            here = [numbers[number] for number in inside]
-            which = np.repeat(here, [read[number][2].num_rows for number in here])
-            frame = frame.dropna(axis="columns", how="all").assign(session=names[which], _number=which)
-            if phases is True:
-                frame["_check"] = True
-            elif phases and "phase" in frame.columns:
-                frame["_check"] = frame["phase"].isin(cast("tuple[str, ...]", phases))
-            frames.append(frame)
+            which, joined = alike.setdefault((_without_memory(session), table.schema), ([], JoinedTables()))
+            which += [number] * table.num_rows
+            joined.add(table)
+    names = pd.Series(every).array
+    for (phases, _), (which, joined) in alike.items():
+        frame = joined.frame().dropna(axis="columns", how="all").assign(session=names[which], _number=which)
+        if phases is True:
+            frame["_check"] = True
+        elif phases and "phase" in frame.columns:
+            frame["_check"] = frame["phase"].isin(phases)
+        frames.append(frame)
     if not frames:
         return pd.DataFrame()
     return pd.concat(frames).sort_values("_number", kind="stable", ignore_index=True)
@@ -410,26 +410,31 @@ def gather(paths: Iterable[str | Path], spans_suffice: bool = False) -> Gathered
     session_heads, adaptive, problems = _all_heads(paths)
     spans = tuple(map(span_facts, adaptive))
     problems += [span.left_out for span in spans]
-    read: list[tuple[str, Mapping[str, Any], ResponseTable]] = []
+    first: list[tuple[str, ResponseTable]] = []
     known: list[tuple[Head, Displays | None, Counter[str] | None, Conduct]] = []
     told: list[list[str]] = [[]]
-    for head in session_heads:
-        try:
-            read.append((head.name, head.session, read_table(head.folder)))
-        except DAMAGE as error:
-            told[-1].append(left_out(head.folder, error))
-            continue
-        try:
-            events = read_events(head.folder)
-            timing, failed = _timing(events), Counter(failed_trials(events).values())
-            conduct = conduct_of(head.session, events)
-        except SpanLabError as error:
-            timing, failed, conduct = None, None, Conduct()
-            told[-1].append(f"Timing unknown: {error}")
-        known.append((head, timing, failed, conduct))
-        told.append([])
-    responses = responses_of(read)
-    del read[1:]  # a table of each of thousands of sessions takes more than all of them together
+
+    def read() -> Iterator[tuple[str, Mapping[str, Any], ResponseTable]]:
+        for head in session_heads:
+            try:
+                table = read_table(head.folder)
+            except DAMAGE as error:
+                told[-1].append(left_out(head.folder, error))
+                continue
+            try:
+                events = read_events(head.folder)
+                timing, failed = _timing(events), Counter(failed_trials(events).values())
+                conduct = conduct_of(head.session, events)
+            except SpanLabError as error:
+                timing, failed, conduct = None, None, Conduct()
+                told[-1].append(f"Timing unknown: {error}")
+            known.append((head, timing, failed, conduct))
+            told.append([])
+            if not first:
+                first.append((head.name, table))
+            yield head.name, head.session, table
+
+    responses = responses_of(read())
     trials, started = _trials_of(responses)
     sessions = [
         replace(facts_of(head, trials.get(number, 0), started.get(number, ""), timing, failed), conduct=conduct)
@@ -442,9 +447,9 @@ def gather(paths: Iterable[str | Path], spans_suffice: bool = False) -> Gathered
     if not sessions:
         raise nothing_read(problems)
     if responses.empty:
-        return Gathered(read[0][2].to_pandas().assign(session=read[0][0]), tuple(sessions), tuple(problems), spans)
+        return Gathered(first[0][1].to_pandas().assign(session=first[0][0]), tuple(sessions), tuple(problems), spans)
     del responses["_number"]
-    for column in read[0][2].column_names:
+    for column in first[0][1].column_names:
         if column not in responses.columns:
             responses[column] = None
     return Gathered(responses, tuple(sessions), tuple(problems), spans)

@@ -246,7 +246,7 @@ def _crossed(
     several = [number for number, unit in enumerate(cells.unit) if unit in units]
     if not several:
         return {}
-    trial = coded(trial_id.where(trial_id != "", None))[0]
+    trial = pd.factorize(trial_id.where(trial_id != "", None))[0]
     found = {}
     for number in several:
         rows = np.flatnonzero((cell == number) & (trial >= 0))

@@ -473,6 +473,10 @@ def _stored(folder: Path) -> Generator[Any]:
         ) from None
 
 
+#: so many tables are joined at once
+_AT_ONCE = 256
+
+
 def read_responses(paths: str | Path | Iterable[str | Path], columns: Sequence[str] | None = None) -> pandas.DataFrame:
     """The response tables of sessions, or of data folders full of sessions, as one data frame
     (columns: :data:`COLUMNS`, then factors and recorded values).
@@ -485,14 +489,24 @@ def read_responses(paths: str | Path | Iterable[str | Path], columns: Sequence[s
     return _in_one([read_table(folder, columns) for folder in folders])
 
 
-def frames_of(tables: Sequence[ResponseTable]) -> list[tuple[list[int], pandas.DataFrame]]:
-    """Response tables as data frames: one for all that have the same columns and types, with the numbers of these
-    tables."""
-    alike: dict[Any, list[int]] = {}
-    whole = tables if _arrow() is None else [_in_arrow(table) for table in tables]
-    for number, table in enumerate(whole):
-        alike.setdefault(table.schema, []).append(number)
-    return [(numbers, _in_one([whole[number] for number in numbers])) for numbers in alike.values()]
+class JoinedTables:
+    """Response tables with the same columns, joined as they come: those of thousands of sessions, one by one, take
+    several times the memory of all together."""
+
+    def __init__(self) -> None:
+        self._joined: list[ResponseTable] = []
+        self._latest: list[ResponseTable] = []
+
+    def add(self, table: ResponseTable) -> None:
+        """Add a table."""
+        self._latest.append(table)
+        if len(self._latest) == _AT_ONCE and (arrow := _arrow()) is not None:
+            self._joined.append(arrow.concat_tables(map(_in_arrow, self._latest)).combine_chunks())
+            self._latest.clear()
+
+    def frame(self) -> pandas.DataFrame:
+        """All as one data frame, in order."""
+        return _in_one([*self._joined, *self._latest])
 
 
 def _in_one(tables: Sequence[ResponseTable]) -> pandas.DataFrame:

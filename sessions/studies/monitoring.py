@@ -23,6 +23,7 @@ from ..record.reader import (
     trials_done,
 )
 from ..session import day_here, minute_here
+from .known_states import KnownStates
 from .participants import KINDS, PLACES, REFUSED, Person, group_counts, people, unknown
 from .study import Study
 from .visit_files import (
@@ -478,17 +479,18 @@ def overview(study: Study, data: Path) -> StudyOverview:
     names = [paradigm.name for paradigm in study.paradigms]
     rows: list[dict[str, str]] = []
     everybody = sorted(people(folder), key=lambda person: (KINDS.index(person.kind), person.number))
-    through = 0
+    through, known = 0, KnownStates(data, study.name)
     for person in everybody:
         visits = [] if person.withdrawn or person.name is None else runs(folder, person.name)
         who = {"no.": str(person.number), "participant": person.name or "", "group": person.group}
         try:
-            of_person = [who | _of_visit(study, person, visit) for visit in visits]
+            of_person = [who | _of_visit(study, person, visit, known) for visit in visits]
             rows += of_person or [who | {"note": _about(person)}]
             finished = {row["session"].partition(" ")[0] for row in of_person if row["finished"] == "yes"}
             through += person.kind == "person" and len(finished) == len(study.sessions)
         except SpanLabError as error:  # one damaged file must not hide the others
             rows.append(who | {"note": str(error)})
+    known.keep()
     rows += [
         {"no.": "?", "participant": name, "note": f"data that {PLACES} in {folder} does not know of"}
         for name in unknown(folder, everybody)
@@ -531,9 +533,9 @@ def _summary(study: Study, everybody: Sequence[Person], through: int) -> str:
     return summary
 
 
-def _of_visit(study: Study, person: Person, folder: Path) -> dict[str, str]:
+def _of_visit(study: Study, person: Person, folder: Path, known: KnownStates) -> dict[str, str]:
     """The cells about one session of the study."""
-    head, progress, journal = read_head(folder), states(folder), read_journal(folder)
+    head, progress, journal = read_head(folder), states(folder, known.state), read_journal(folder)
     gone = skipped(journal)
     names = [paradigm.name for paradigm in study.paradigms]
     cells = {

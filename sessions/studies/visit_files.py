@@ -122,25 +122,28 @@ _HEAD_KEYS: dict[str, type] = {
 }
 
 
-def states(folder: Path) -> dict[str, State]:
-    """The progress of each paradigm of a session that was begun, by its name in the study."""
-    progress: dict[str, State] = {}
-    for path in sorted(path.parent for path in folder.glob("[!.]*/session.json")):
-        info = read_session(path)
-        of_study = info.get("study")
-        if (
-            not isinstance(of_study, dict)
-            or not isinstance(name := of_study.get("paradigm"), str)
-            or "set_aside" in info
-        ):
-            continue  # a session that somebody has put here, or that was taken again
-        events = read_events(path)
-        done, left = trials_done(info, events)
-        quiz = quiz_on_record(info, events)
-        progress[name] = State(
-            path, done, len(info["plan"]), not left, _practice_of(info, events), quiz, attention_checks(info, events)
-        )
-    return dict(sorted(progress.items()))
+def states(folder: Path, state: Callable[[Path], tuple[str, State] | None] | None = None) -> dict[str, State]:
+    """The progress of each paradigm of a session that was begun, by its name in the study.
+
+    Parameters
+    ----------
+    state : as :func:`state_of`, which it is when not given
+    """
+    found = map(state or state_of, sorted(path.parent for path in folder.glob("[!.]*/session.json")))
+    return dict(sorted(named for named in found if named is not None))
+
+
+def state_of(path: Path) -> tuple[str, State] | None:
+    """The progress of a paradigm's session, and the paradigm's name in the study; None for a session that somebody
+    has put here, or that was taken again."""
+    info = read_session(path)
+    of_study = info.get("study")
+    if not isinstance(of_study, dict) or not isinstance(name := of_study.get("paradigm"), str) or "set_aside" in info:
+        return None
+    events = read_events(path)
+    done, left = trials_done(info, events)
+    practice, checks = _practice_of(info, events), attention_checks(info, events)
+    return name, State(path, done, len(info["plan"]), not left, practice, quiz_on_record(info, events), checks)
 
 
 def last_sign(folder: Path) -> float:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import stat
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from spanlab.core.atomic_files import only_writer
 from spanlab.core.errors import SpanLabError
 from spanlab.sessions import find_sessions, read_session
 from spanlab.sessions.session import write_info
+from spanlab.sessions.studies import visit_files
 from spanlab.sessions.studies.monitoring import overview
 from spanlab.sessions.studies.participants import find, people, register
 from spanlab.sessions.studies.participants import withdraw as remove
@@ -61,6 +63,34 @@ def test_the_table_says_how_far_everybody_is(study: Study, data: Path) -> None:
     assert [rows[4][name] for name in ("vsr", "cells", "long")] == ["-", "-", "-"]
     assert len(rows[0]["begun"]) == len("2000-01-01")
     assert overview(study, data).summary == "pair: 4 participants, 1 through with every session, 0 withdrawn, 1 pilot"
+
+
+def test_what_is_kept_of_records_changes_no_answer(study: Study, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    take(study, data, "p01")
+    visit, kept = take(study, data, "p02"), data / ".app" / "pair-status.json"
+    rows = cells(study, data)
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    whole = kept.read_text(encoding="utf-8")
+    with monkeypatch.context() as nothing_changed:
+        nothing_changed.setattr(visit_files, "read_events", lambda _: pytest.fail("read again"))
+        assert cells(study, data) == rows
+    for wrong in ("", "[]", "{", whole[:-9], whole.replace(", 2, 2, true,", ", 1, 2, false,")):
+        kept.write_text(wrong, encoding="utf-8")
+        assert cells(study, data) == rows
+        assert kept.read_text(encoding="utf-8") == whole
+    kept.unlink()
+    kept.mkdir()  # and nothing can be kept
+    assert cells(study, data) == rows
+    kept.rmdir()
+    cells(study, data)
+    events = next(visit.folder.glob("vsr-*")) / "events.jsonl"
+    lines = events.read_text(encoding="utf-8").splitlines(keepends=True)
+    last = max(number for number, line in enumerate(lines) if '"trial_start"' in line)
+    events.write_text("".join(lines[:last]), encoding="utf-8")
+    changed = cells(study, data)
+    assert [row["vsr"] for row in changed if row["session"] == "1"] == ["2/2", "1/2"]
+    shutil.rmtree(data / ".app")
+    assert cells(study, data) == changed
 
 
 def test_a_damaged_record_does_not_hide_the_others(study: Study, data: Path) -> None:
