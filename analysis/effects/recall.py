@@ -103,13 +103,14 @@ def transpositions(scored: Scored) -> Scored:
     if not len(items):
         return Scored(items.assign(distance=np.nan), scored.intrusions, scored.notes)
     place, length = items["serial_position"].to_numpy(int), items["list_length"].to_numpy(int)
-    parts = []
-    for distance in range(1, int(length.max(initial=1))):
-        others = (place - distance >= 1).astype(int) + (place + distance <= length)
-        moved = (answer_position > 0) & (np.abs(answer_position - place) == distance)
-        there = others > 0
-        parts.append(items[there].assign(distance=distance, correct=(moved[there] / others[there]).astype(float)))
-    return Scored(pd.concat(parts, ignore_index=True), scored.intrusions, scored.notes)
+    distances = np.arange(1, int(length.max(initial=1)))[:, None]
+    others = (place - distances >= 1).astype(int) + (place + distances <= length)
+    moved = (answer_position > 0) & (np.abs(answer_position - place) == distances)
+    at, item = np.nonzero(others)
+    several = items.take(item).reset_index(drop=True)
+    return Scored(
+        several.assign(distance=at + 1, correct=moved[at, item] / others[at, item]), scored.intrusions, scored.notes
+    )
 
 
 def error_kinds(scored: Scored) -> Scored:
@@ -125,8 +126,10 @@ def error_kinds(scored: Scored) -> Scored:
     chance = items["chance"].to_numpy(float)
     length = items["list_length"].to_numpy(float)
     odds = {"transposition": (length - 1) * chance, "intrusion": 1 - length * chance, "omission": np.zeros(len(items))}
-    parts = [items.assign(error=name, correct=which[name].astype(float), chance=odds[name]) for name in ERRORS]
-    return Scored(pd.concat(parts, ignore_index=True), scored.intrusions, scored.notes)
+    several = items.take(np.tile(np.arange(len(items)), len(ERRORS))).reset_index(drop=True)
+    error = pd.Series(ERRORS).array.repeat(len(items))
+    correct, odd = (np.concatenate([one[name] for name in ERRORS]).astype(float) for one in (which, odds))
+    return Scored(several.assign(error=error, correct=correct, chance=odd), scored.intrusions, scored.notes)
 
 
 def list_scores(scored: Scored) -> Scored:

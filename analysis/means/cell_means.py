@@ -115,6 +115,14 @@ def place_of(row: Mapping[Any, Any], by: Sequence[str]) -> tuple[Any, ...]:
     return tuple(value if isinstance(value := row[name], str) else round(float(value), 9) for name in by)
 
 
+#: columns from which cells are made, besides those that span them
+USED = (
+    *WHO,
+    *("chance", "oracle", "outcome", "unit_trial", "participant", "session", "trial_id"),
+    *(UNIT_SESSION, SAME_TRIAL),
+)
+
+
 def unit_means(scored: Scored, by: Sequence[str] = (), *, who: Sequence[str] = WHO, value: str = "correct") -> Cells:
     """The mean of ``value`` for every unit in every cell of ``who`` and ``by``. Rows without a
     value, or without a place in ``by``, are in no cell.
@@ -137,11 +145,8 @@ def _unit_means(scored: Scored, by: tuple[str, ...], who: tuple[str, ...], value
     usable = items[value].notna().to_numpy()
     for name in by:
         usable = usable & items[name].notna().to_numpy()
-    kept = [name for name in (UNIT_SESSION, SAME_TRIAL) if name in items.columns]
-    known = [*kept, *(["trial_id"] if "trial_id" in items.columns else [])]
-    wanted = list(
-        dict.fromkeys([*names, value, "chance", "oracle", "outcome", "unit_trial", "participant", "session", *known])
-    )
+    kept = SAME_TRIAL in items.columns
+    wanted = [name for name in dict.fromkeys([*names, value, *USED]) if name in items.columns]
     items = items[wanted] if usable.all() else items.loc[usable, wanted]
     cell, keys = _places([coded(items[name]) for name in names])
     many = len(keys)
@@ -217,7 +222,7 @@ def _unit_means(scored: Scored, by: tuple[str, ...], who: tuple[str, ...], value
         told_apart,
         counts,
     )
-    if "trial_id" not in known or kept:
+    if "trial_id" not in items.columns or kept:
         return cells
     return replace(
         cells,

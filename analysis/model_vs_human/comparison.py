@@ -117,6 +117,7 @@ def ceilings(scored: Scored) -> pd.DataFrame:
                 crowd = crowd_of(effect, people, paradigm, agent)
                 if crowd is not None and crowd.points:
                     rows.append({"paradigm": paradigm, "effect": effect.name, "agent": agent, **crowd.ceiling()})
+            people.parts[paradigm].known.clear()  # no other effect has the same rows
     return pd.DataFrame(
         rows, columns=["paradigm", "effect", "agent", "people", "n_points", "r_low", "r_high", "rmse_low", "rmse_high"]
     )
