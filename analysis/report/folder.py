@@ -4,6 +4,7 @@ no files unless they are asked for."""
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +38,26 @@ class FigureFiles:
     filed: bool = True
 
 
+#: in the folder of a report that is going to have another: that one, which is whole; and in it, what is to go
+WHOLE, _GONE = ".report.new", "gone"
+
+
+def finish(place: Path) -> None:
+    """Put a report that is whole in its place, also one whose program was killed meanwhile: the page last, so that it
+    never stands beside the tables of another."""
+    whole = place / WHOLE
+    if (whole / "report.html").exists():
+        (place / "report.html").unlink(missing_ok=True)
+        for folder in ("tables", "figures"):
+            (place / folder).mkdir(exist_ok=True)
+            for file in (whole / folder).iterdir():
+                file.replace(place / folder / file.name)
+        for name in (whole / _GONE).read_text(encoding="utf-8").splitlines():
+            (place / name).unlink(missing_ok=True)
+        (whole / "report.html").replace(place / "report.html")
+    shutil.rmtree(whole, ignore_errors=True)
+
+
 class Folder:
     """Folder of a report, in which it is made before it takes its place.
 
@@ -54,16 +75,11 @@ class Folder:
         self._not_filed: list[str] = []
 
     def replace(self, place: Path) -> None:
-        """Put the report in its place, the page last: no page ever stands beside the tables of another. Pictures of an
-        earlier report that this one does not have would show other numbers, and go."""
-        (place / "report.html").unlink(missing_ok=True)
-        for folder in ("tables", "figures"):
-            (place / folder).mkdir(exist_ok=True)
-            for file in (self.path / folder).iterdir():
-                file.replace(place / folder / file.name)
-        for name in self._not_filed:
-            (place / name).unlink(missing_ok=True)
-        (self.path / "report.html").replace(place / "report.html")
+        """Put the report in its place. Pictures of an earlier report that this one does not have would show other
+        numbers, and go."""
+        (self.path / _GONE).write_text("\n".join(self._not_filed), encoding="utf-8")
+        self.path.rename(place / WHOLE)
+        finish(place)
 
     def table(self, name: str, table: pd.DataFrame) -> str:
         """Write a table and return its file name for the page; empty for a table without rows."""

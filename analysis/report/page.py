@@ -34,7 +34,7 @@ from ..nback.published import REFERENCE
 from ..planned import Comparison, listed_as_planned
 from ..stats.agreement import error_consistency, pairs_left_out
 from .commands import ReportCommands
-from .folder import Folder, names_of_files
+from .folder import WHOLE, Folder, finish, names_of_files
 from .html_tables import PageColumn, PageTable, page_table, unread_columns, words_of
 from .lab import exclusion_part, spans_part, spoilers, timing_part
 from .overview import overview
@@ -120,6 +120,10 @@ def _compare(
     conversations: Sequence[Mapping[str, str]],
     say: Callable[[str], None],
 ) -> Path:
+    report = place / "report.html"
+    if (place / WHOLE).is_dir():
+        with aside(report):
+            finish(place)
     data = load(
         paths,
         include_practice=options.practice,
@@ -143,11 +147,10 @@ def _compare(
         options.accept_unread,
         options.all_figures,
     )
-    report = place / "report.html"
     with written_in(place, f"the report to {place}", "choose another folder with -o"), aside(report) as hidden:
-        folder = Folder(hidden)
+        folder = Folder(hidden / "new")
         page = _page(data, folder, commands, options, conversations)
-        (hidden / report.name).write_bytes(page.encode())
+        (folder.path / report.name).write_bytes(page.encode())
         folder.replace(place)
     for text in _lacking(folder):
         say(text)

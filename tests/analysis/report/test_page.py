@@ -7,6 +7,8 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pandas as pd
@@ -447,10 +449,12 @@ def test_timing_verdicts_and_what_rules_left_out_stand_on_the_page(data: Path, t
     assert pd.read_csv(report.parent / "tables" / "exclusions.csv")["session"].tolist() == ["bad"]
 
 
-def test_a_page_never_stands_beside_the_tables_of_another_report(
+def test_a_report_that_was_killed_on_its_way_to_its_place_is_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Killed at any of the moves by which a report takes the place of an earlier one."""
+    """Killed at every step by which a report takes the place of an earlier one: the old one is whole, or the new one,
+    which the next command puts in its place, whatever becomes of that command. No page stands beside the tables of
+    another."""
 
     def report(number: int) -> report_folder.Folder:
         made = report_folder.Folder(tmp_path / f"new{number}")
@@ -459,25 +463,37 @@ def test_a_page_never_stands_beside_the_tables_of_another_report(
         (made.path / "report.html").write_text(str(number), encoding="utf-8")
         return made
 
-    place, move, moves = tmp_path / "report", Path.replace, 0
+    def numbers() -> set[str]:
+        tables = {(place / "tables" / f"{name}.csv").read_text(encoding="utf-8")[-2] for name in ("a", "b")}
+        return tables | {(place / "report.html").read_text(encoding="utf-8")}
 
-    def killed(self: Path, target: Path) -> Path:
-        nonlocal moves
-        moves -= 1
-        if moves < 0:
-            raise KeyboardInterrupt
-        return move(self, target)
+    def killed(step: Callable[..., object]) -> Callable[..., object]:
+        def one(*arguments: object, **named: object) -> object:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise KeyboardInterrupt
+            return step(*arguments, **named)
 
-    for moment in range(4):
-        shutil.rmtree(place, ignore_errors=True)
+        return one
+
+    place, left, standing = tmp_path / "report", 0, list[set[str]]()
+    for moment in range(20):
+        for old in tmp_path.iterdir():
+            shutil.rmtree(old)
         place.mkdir()
         report(1).replace(place)
-        later, moves = report(2), moment
-        with monkeypatch.context() as patched:
-            patched.setattr(Path, "replace", killed)
-            try:
-                later.replace(place)
-            except KeyboardInterrupt:
-                assert not (place / "report.html").exists()
-        shutil.rmtree(later.path)
-    assert (place / "report.html").read_text(encoding="utf-8") == "2"
+        later, left = report(2), moment
+        with monkeypatch.context() as patched, suppress(KeyboardInterrupt):
+            for name in ("replace", "rename", "unlink"):
+                patched.setattr(Path, name, killed(getattr(Path, name)))
+            patched.setattr(shutil, "rmtree", killed(shutil.rmtree))
+            later.replace(place)
+            break
+        assert not (place / "report.html").exists() or numbers() in ({"1"}, {"2"})
+        with pytest.raises(SpanLabError, match="no session"):
+            compare([tmp_path / "nothing"], place)
+        standing.append(numbers())
+        assert not (place / ".report.new").exists()
+    assert standing == [{"1"}] * standing.count({"1"}) + [{"2"}] * (moment - standing.count({"1"}))
+    assert 5 < moment < 19
