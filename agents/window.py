@@ -6,13 +6,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from typing_extensions import override
 
 from ..core.errors import SpanLabError
-from ..paradigms import Ask, Percept, Verdict
+from ..paradigms import AnswerKeys, Ask, Percept, Verdict
+from ..paradigms.translation import Words, translated_percept
 from ..paradigms.trial import Display
 from ..paradigms.triggers import Triggers
 from .base import Agent, Episode, TrialContext
@@ -39,7 +40,23 @@ class Option:
 
 class WindowEpisode(Episode):
     """Somebody at a window in one trial. Only a window is told of displays ahead of time, and of
-    what became of an answer."""
+    what became of an answer.
+
+    Parameters
+    ----------
+    keys : those with which questions are answered
+    words : what is read in place of the texts of the trial
+    """
+
+    def __init__(self, keys: AnswerKeys | None = None, words: Words | None = None) -> None:
+        self.keys, self.words = keys or AnswerKeys(), words or {}
+
+    def as_asked(self, percept: Percept) -> Percept:
+        """The percept with the keys and in the language of this participant, which only the window
+        and its legend know of."""
+        percept = translated_percept(percept, self.words)
+        ask = percept.ask
+        return percept if ask is None else replace(percept, ask=replace(ask, kind=ask.kind.with_keys(self.keys)))
 
     def prepare(self, displays: Sequence[Display]) -> None:
         """Make every display ready that may come, before the first step (a window uploads them)."""

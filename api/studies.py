@@ -185,7 +185,7 @@ def _window(study: Study, window: dict[str, Any]) -> dict[str, Any]:
     """Return the settings of the window: those of the options, or else those of the study's display
     file."""
     study_font = {} if study.font is None else {"font": str(study.font)}
-    usual = {"palette": study.palette, "refractory": study.refractory, **study_font}
+    usual = {"palette": study.palette, **study_font}
     usual |= {"focus": study.focus} if study.focus != "needed" else {}
     usual |= {"buttons": study.buttons} if study.buttons else {}
     usual |= {"scanner": study.start.pulse} if study.start else {}

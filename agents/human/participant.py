@@ -15,7 +15,7 @@ from ...core.errors import SpanLabError
 from ...core.locale import sentence
 from ...paradigms import AnswerKeys, Percept, ResponseKind, Truth, Verdict
 from ...paradigms.responses.keys import key_label
-from ...paradigms.translation import Words, translated_display, translated_percept
+from ...paradigms.translation import Words, translated_display
 from ...paradigms.trial import Display
 from ...paradigms.triggers import Triggers
 from ...stimuli import Stimulus
@@ -129,7 +129,7 @@ class Participant(WindowAgent):
 
     def _refractory_times(self) -> Refractory:
         """The refractory times that are in force."""
-        return self.window_options.refractory
+        return USUAL
 
     @override
     def ready(self) -> None:
@@ -310,7 +310,6 @@ class Participant(WindowAgent):
             **({"scanner": options.scanner} if options.scanner else {}),
             "acknowledge_ms": ACKNOWLEDGE * 1000,
             "go_on_not_before_ms": GO_ON_AFTER * 1000,
-            **({} if options.refractory == USUAL else {"refractory": asdict(options.refractory)}),
             "palette": options.palette,
             **({"focus": options.focus} if options.focus != "needed" else {}),
             **({"font": options.font} if options.font else {}),
@@ -431,9 +430,8 @@ class ParticipantEpisode(WindowEpisode):
         sender: TriggerSender | None = None,
         words: Words | None = None,
     ) -> None:
+        super().__init__(keys, words)
         self.player = player
-        self._words = words or {}
-        self._keys = keys or AnswerKeys()
         self._sender = sender
 
     @override
@@ -449,22 +447,10 @@ class ParticipantEpisode(WindowEpisode):
         """
         return self.player.play(self.as_asked(percept))
 
-    def as_asked(self, percept: Percept) -> Percept:
-        """The percept with the keys and in the language of this participant, which only the window
-        and its legend know of."""
-        percept = translated_percept(percept, self._words)
-        ask = percept.ask
-        kind = ask.kind.with_keys(self._keys) if ask is not None else None
-        return (
-            percept
-            if ask is None or kind is None or kind is ask.kind
-            else replace(percept, ask=replace(ask, kind=kind))
-        )
-
     @override
     def prepare(self, displays: Sequence[Display]) -> None:
         """Upload every display that may come."""
-        self.player.prepare([translated_display(display, self._words) for display in displays])
+        self.player.prepare([translated_display(display, self.words) for display in displays])
 
     @override
     def announce_next(self, percept: Percept | None, last: bool = False) -> None:

@@ -79,14 +79,11 @@ def window_again(settings: Mapping[str, Any], screen: int | None = None) -> dict
         when the session cites the measurements of another screen.
     """
     from .display.file import cited_display
-    from .input.steps import Refractory
 
     window: dict[str, Any] = {
         "fullscreen": settings["fullscreen"],
         "patch": "{corner}:{cm:g}".format(**settings["patch"]) if "patch" in settings else "",
     } | {name: settings[name] for name in ("palette", "buttons", "scanner", "font", "focus") if name in settings}
-    if "refractory" in settings:
-        window["refractory"] = Refractory(**settings["refractory"])
     window |= defaults_of_then(settings)
     window |= {} if screen is None else {"screen": screen}
     if "display" in settings:

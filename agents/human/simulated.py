@@ -22,7 +22,7 @@ from ..oracles import Observer
 from ..window import Option, PageContent
 from .input.answering import DONE
 from .input.buttons import PULSE, read_pulse, typed_keys
-from .input.steps import GO_ON_AFTER, Refractory
+from .input.steps import GO_ON_AFTER, USUAL, Refractory
 from .input.xtest import InputEvent, XTestInput
 from .pages.between_trials import LEAST
 from .participant import Participant, ParticipantEpisode
@@ -65,8 +65,7 @@ class SimulatedParticipant(Participant):
     speed : how many times faster than the declared reaction times; displays keep their times
     answers : by ``keys``, by ``mouse``, or by ``both`` in turn, where a question can be answered
         either way
-    options : of the window; its refractory times are for a person's speed, and are divided by
-        ``speed``, as reaction times are
+    options : of the window; refractory times are divided by ``speed``, as reaction times are
     name, say : as for :class:`Participant`
     """
 
@@ -121,7 +120,7 @@ class SimulatedParticipant(Participant):
         if self._xtest is None:
             self._xtest = XTestInput(stage.window.now, stage.window.size, stage.window.corner)
             self._xtest.buttons = self._serial
-            stage.attendant = self
+            stage.attendant = self.waits
             stage.presses.checks.append(self._xtest.check)
         return stage
 
@@ -139,7 +138,7 @@ class SimulatedParticipant(Participant):
 
     @override
     def _refractory_times(self) -> Refractory:
-        return self.window_options.refractory.divided(self._speed)
+        return USUAL.divided(self._speed)
 
     @property
     def xtest(self) -> XTestInput:

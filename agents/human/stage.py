@@ -7,7 +7,7 @@ import gc
 import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from ...core.errors import SpanLabError
 from ...paradigms.trial import Display
@@ -130,18 +130,6 @@ class Presses:
         self.aside = []
 
 
-class Attendant(Protocol):
-    """Gets a call when the window waits for something: the simulated participant."""
-
-    def waits(self, for_what: str, onset: float) -> None:
-        """``for_what`` is ``answer``, ``go on`` (a self-paced display), ``page`` or ``choice`` (a
-        page with options).
-
-        ``onset`` is in seconds on PsychoPy's clock.
-        """
-        ...
-
-
 @dataclass(slots=True)
 class OnScreen:
     """The display that is on the screen now.
@@ -254,7 +242,7 @@ class Stage:
             self.window.now,
         )
         self.clock = SessionClock(self.window.now, say)
-        self.attendant: Attendant | None = None
+        self.attendant: Callable[[str, float], object] | None = None
         self.on: OnScreen | None = None
         #: when the interval before the coming trial began, in seconds on PsychoPy's clock
         self.rested: float | None = None
@@ -360,7 +348,7 @@ class Stage:
     def tell(self, for_what: str, onset: float) -> None:
         """Tell the attendant that the window waits."""
         if self.attendant is not None:
-            self.attendant.waits(for_what, onset)
+            self.attendant(for_what, onset)
 
     def apparatus(self) -> dict[str, Any]:
         """Return what was found, fit for JSON."""

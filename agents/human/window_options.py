@@ -9,7 +9,6 @@ from ...stimuli.render.palette import PaletteName, checked_palette
 from .display.file import DisplayFile
 from .display.window import Screen
 from .input.keyboard import Backend
-from .input.steps import USUAL, Refractory
 from .stage import CanvasSize
 
 #: Width of the canvas where the screen was measured, and nobody says otherwise.
@@ -41,8 +40,6 @@ class WindowOptions(Screen):
     scanner : what sends the pulses of a scanner (:func:`.buttons.read_pulse`); none when empty
     focus : ``needed``, or ``any`` where keys count that are pressed while another window has the
         focus
-    refractory : how soon after its onset a self-paced step takes presses, where a press has ended
-        the step before
 
     Raises
     ------
@@ -60,7 +57,6 @@ class WindowOptions(Screen):
     triggers: str = ""
     buttons: str = ""
     scanner: str = ""
-    refractory: Refractory = USUAL
     focus: str = "needed"
 
     def __post_init__(self) -> None:

@@ -59,6 +59,7 @@ def scores_by_person(
     from spanlab.exchange import read_recipe
 
     from .files import gathered, write
+    from .score_table import said
 
     folder = as_path(output)
     if folder is not None and folder.suffix.lower() in (".csv", ".tsv", ".xlsx"):
@@ -87,17 +88,10 @@ def scores_by_person(
     found.lines = [*filter(None, [scores.simulated]), *notes]
     found.lines += [""] if found.lines else []
     found.lines += [f"{plural(len(scores.rows), 'participant')}, {plural(len(scores.codebook), 'column')}", ""]
-    columns = ("column", "unit", "people", "mean", "sd", "reliability", "sem", "alpha", "omega")
+    columns = ("column", "unit", "people", "mean", "sd", "reliability", "sem", "alpha")
     shown = [one for one in scores.codebook.values() if not one["column"].endswith("_se")]
-    found.lines += table_lines(columns, [tuple(_said(one.get(name)) for name in columns) for one in shown])
+    found.lines += table_lines(columns, [tuple(said(one.get(name)) for name in columns) for one in shown])
     if folder is not None:
         found.files = [Path(file) for file in write(scores, folder, chosen)]
         found.lines += ["", *map(str, found.files)]
     return found
-
-
-def _said(value: object) -> str:
-    """A cell of the printed table; empty where nothing is known."""
-    if value is None or value != value:
-        return ""
-    return f"{value:.3g}" if isinstance(value, float) else str(value)

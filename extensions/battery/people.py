@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spanlab.analysis.data import decisions_of, decoded, of_sessions, score_table
+from spanlab.analysis.data import Rule, decisions_of, decoded, of_sessions, score_table
 from spanlab.analysis.effects import (
     cowan_k,
     first_recalls,
@@ -25,12 +25,12 @@ from spanlab.analysis.effects import (
 from spanlab.analysis.stats import detection, fit_mixture, spearman_brown
 from spanlab.core import SpanLabError, grouped
 
-from .score_table import ScoreTable, alpha, correlation, omega, spread
+from .score_table import ScoreTable, alpha, correlation, spread
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from spanlab.analysis.data import Rule, Scored, SessionFacts
+    from spanlab.analysis.data import Scored, SessionFacts
 
 #: The rows of a participant in a paradigm: columns as arrays of the same length, among them
 #: ``trial`` (a number for each trial).
@@ -75,10 +75,6 @@ def _lists(rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def _unit(rows: Rows) -> float:
     length, right, _ = _lists(rows)
     return _mean(right / length)
-
-
-def _load(rows: Rows) -> float:
-    return _mean(rows["correct"])
 
 
 def _all_or_nothing(rows: Rows) -> float:
@@ -234,7 +230,7 @@ LISTS = (
         "Partial-credit load score: share of all items of all lists at their right places, so that long lists count"
         " more.",
         "share, 0 to 1",
-        _load,
+        _share,
     ),
     Measure(
         "anu",
@@ -561,7 +557,7 @@ def _add_scales(table: ScoreTable, paradigm: str, rows: pd.DataFrame, alone: boo
         item = rows.loc[values.index, "record_item" if "record_item" in rows.columns else "phase"].astype(str)
         wide = values.groupby([rows.loc[values.index, "participant"].astype(str), item]).mean().unstack()
         whole = wide.dropna().to_numpy(float)
-        qualities = {"alpha": alpha(whole), "omega": omega(whole)} if alone or "record_scale" in rows.columns else {}
+        qualities = {"alpha": alpha(whole)} if alone or "record_scale" in rows.columns else {}
         turned_round = int(reverse[values.index].groupby(item).any().sum())
         says = f"Mean rating of {wide.shape[1]} {'item' if wide.shape[1] == 1 else 'items'}" + (
             f", {turned_round} of them reversed." if turned_round else "."
@@ -652,18 +648,12 @@ def _add_conduct(table: ScoreTable, sessions: Sequence[SessionFacts]) -> None:
 def _timing_problems(sessions: Sequence[SessionFacts]) -> dict[str, int]:
     """Count the problems that the timing verdict of each session names, without sessions that have
     no verdict, such as those without a trial."""
-    problems: dict[str, int] = {}
+    problems, rule = dict[str, int](), Rule(leave_out="sessions", where="timing", above=0)
     for facts in sessions:
         with suppress(SpanLabError):
-            problems |= of_sessions((facts,), (_timing_rule(),)).timing
+            problems |= of_sessions((facts,), (rule,)).timing
     return problems
 
 
 def _bit(passed: bool | None) -> int | None:
     return None if passed is None else int(passed)
-
-
-def _timing_rule() -> Rule:
-    from spanlab.analysis.data import Rule
-
-    return Rule(leave_out="sessions", where="timing", above=0)

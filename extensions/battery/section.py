@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from spanlab.analysis.report import ReportSection, page_table
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from spanlab.analysis.report import PageColumn, SectionRequest
 
 #: A section needs so many people with scores: of fewer, the figures show all that there is.
@@ -66,22 +67,10 @@ def section(request: SectionRequest) -> ReportSection | None:
 
 
 def _columns(table: pd.DataFrame) -> list[PageColumn]:
-    return [(str(name), _cell(str(name))) for name in table.columns]
+    from .score_table import said
+
+    return [(str(name), lambda row, name=str(name): said(row[name])) for name in table.columns]
 
 
 def _words(table: pd.DataFrame) -> list[str]:
     return [str(name) for name in table.columns if table[name].map(lambda value: isinstance(value, str)).any()]
-
-
-def _cell(name: str) -> Any:
-    def say(row: Mapping[Any, Any]) -> str:
-        value = row[name]
-        if value is None or value != value:
-            return ""
-        return f"{value:.3g}" if isinstance(value, float) else str(value)
-
-    return say
-
-
-if TYPE_CHECKING:
-    import pandas as pd

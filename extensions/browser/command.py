@@ -7,7 +7,7 @@ import ipaddress
 import os
 import secrets
 import sys
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,6 @@ from spanlab.core import SpanLabError, make_folder
 if TYPE_CHECKING:
     from .visits.board import MonitorBoard
     from .visits.neighbours import Neighbours
-    from .visits.offers import Looks
     from .visits.visits import Offer, VisitDesk
 
 #: Python lets another thread run after so long (s): the server's own answers pages, and must not
@@ -95,6 +94,9 @@ def serve(
     """
     from spanlab.sessions.key_mapping import key_setting
     from spanlab.sessions.studies import is_study
+    from spanlab.stimuli.render import checked_palette
+
+    from .visits.one_paradigm import ParadigmOffer
 
     folder = Path(data)
     if is_study(paradigm):
@@ -119,9 +121,9 @@ def serve(
             "practice": practice,
             "pilot": pilot,
             "keys": key_setting(keys or "standard", words(key)),
-            "looks": _looks(palette or "safe"),
+            "palette": checked_palette(palette or "safe"),
         }
-        offering = partial(_paradigm_offer, paradigm, folder, more)
+        offering = partial(ParadigmOffer.checked, paradigm, folder, **more)
     offer = offering()
     make_folder(folder, f"sessions to {data}", "choose another folder with --data")
     _check_port(host, port)
@@ -138,28 +140,6 @@ def _study_offer(file: str, data: Path, pilot: bool) -> Offer:
     from .visits.offers import StudyOffer
 
     return StudyOffer.checked(load_study(file), data, "pilot" if pilot else "person")
-
-
-def _paradigm_offer(source: str, data: Path, more: Mapping[str, Any]) -> Offer:
-    """Return what visitors of a paradigm are offered."""
-    from .visits.one_paradigm import ParadigmOffer
-
-    return ParadigmOffer.checked(source, data, **more)
-
-
-def _looks(palette: str) -> Looks:
-    """Return the looks of pages.
-
-    Raises
-    ------
-    SpanLabError
-        when there is no such palette.
-    """
-    from spanlab.stimuli.render import checked_palette
-
-    from .visits.offers import Looks
-
-    return Looks(checked_palette(palette))
 
 
 def _serve(offer: Offer, host: str, port: int, most: int) -> None:

@@ -24,7 +24,6 @@ from pydantic import (
 )
 
 from ...agents.human.input.buttons import read_box, read_pulse
-from ...agents.human.input.steps import Refractory
 from ...core.errors import SpanLabError
 from ...core.locale import by_language, sentence
 from ...core.registry import StrictModel, nearest
@@ -492,18 +491,6 @@ class Start(StrictModel):
     each_trial: bool = Field(default=False, description="whether every further trial waits for the next pulse")
 
 
-class RefractoryTimes(StrictModel):
-    """The time after its onset from which a self-paced step takes presses, if a press has ended the
-    step before."""
-
-    same_ms: Annotated[float, Field(ge=0, le=1000)] = Field(
-        default=Refractory().same_ms, description="delay for the same key or mouse button; 0 for none"
-    )
-    other_ms: Annotated[float, Field(ge=0, le=1000)] = Field(
-        default=Refractory().other_ms, description="delay for another one; 0 for none"
-    )
-
-
 class StudyFile(StrictModel):
     """A study file."""
 
@@ -568,13 +555,6 @@ class StudyFile(StrictModel):
         description=(
             "colours of the stimuli: safe, which people also know who cannot tell red from green, or published; options"
             " override it"
-        ),
-    )
-    refractory: RefractoryTimes = Field(
-        default=RefractoryTimes(),
-        description=(
-            "{same_ms: 200, other_ms: 100}: when a self-paced step begins to accept the same key, or another one, if a"
-            " press ended the step before"
         ),
     )
     focus: Literal["needed", "any"] = Field(

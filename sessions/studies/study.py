@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ...agents.human.input.steps import Refractory
 from ...core.errors import ParadigmError, Problem, SpanLabError
 from ...core.json_values import as_levels, as_list, as_object
 from ...core.registry import nearest
@@ -97,7 +96,6 @@ class Study:
     buttons: str
     start: Start | None
     palette: PaletteName
-    refractory: Refractory
     focus: str
     font: Path | None
     sessions: tuple[tuple[int, ...], ...]
@@ -330,7 +328,6 @@ def build_study(document: Document, file: Path) -> Study:
         buttons=checked.buttons,
         start=checked.start,
         palette=checked.palette,
-        refractory=Refractory(checked.refractory.same_ms, checked.refractory.other_ms),
         focus=checked.focus,
         font=None if checked.font is None else file.parent / checked.font,
         sessions=(

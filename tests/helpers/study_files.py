@@ -12,7 +12,6 @@ from spanlab.agents.base import Response
 from spanlab.agents.human.pages import Question
 from spanlab.agents.window import Option, PageContent, WindowAgent
 from spanlab.core.errors import SpanLabError
-from spanlab.extensions.browser.visits.offers import Looks
 from spanlab.paradigms import Percept
 from spanlab.sessions.studies.battery import Battery
 from spanlab.sessions.studies.study import Study, load_study
@@ -149,7 +148,7 @@ class AtTheDoor:
         self.link: Mapping[str, str] = {}
         self.screen = SCREEN_REPORT.screen()
 
-    def seat(self, looks: Looks, language: str) -> WindowAgent:
+    def seat(self, palette: str, language: str) -> WindowAgent:
         return self.guest or Guest(takes_a_place_and_leaves())
 
     def ask(self, title: str, questions: Iterable[Question], wrong: Mapping[str, str]) -> Mapping[str, str]:

@@ -161,7 +161,6 @@ ASKED = {
     "exclude participants": "questions-of-newcomers",
     "power": "questions-of-newcomers",
     "citation": "citing",
-    "refractory": "answers",
 }
 
 

@@ -56,9 +56,8 @@ class Press:
     time : seconds on PsychoPy's clock
     key : the key's name, as PsychoPy calls it
     x, y : where the click was, in canvas units (it may lie outside the canvas)
-    done : whether the click hit the done button
-    button : which button below the canvas the click hit, where values are given in order; those
-        beside the done button mean nothing elsewhere
+    button : which button below the canvas the click hit; those beside the done button, where values
+        are given in order
     held : whether the key was down already, so that only its repetition makes a press of it
     elsewhere : whether another window had the focus
     """
@@ -68,7 +67,6 @@ class Press:
     key: str = ""
     x: float = 0.0
     y: float = 0.0
-    done: bool = False
     held: bool = False
     button: Button = ""
     elsewhere: bool = False
@@ -89,7 +87,7 @@ class Press:
         if self.device == "key":
             return {"key": self.key, "rt_ms": rt, **({"held": True} if self.held else {})}
         place: dict[str, Any] = {"click": [round(self.x, 2), round(self.y, 2)]}
-        return {**place, "on": DONE, "rt_ms": rt} if self.done else {**place, "rt_ms": rt}
+        return {**place, "on": DONE, "rt_ms": rt} if self.button == DONE else {**place, "rt_ms": rt}
 
 
 def hit(regions: tuple[Region, ...], x: float, y: float) -> Region | None:
@@ -203,8 +201,8 @@ class AnswerSheet:
     def take(self, press: Press) -> str:
         """Let a press have its effect and return what it did: ``answer``, ``mark``, ``unmark``,
         ``turn``, ``writes``, ``full``, ``used``, ``not yet``, ``extra``, ``late`` or ``nothing``."""
-        if press.done and self.buttons:  # they lie where other questions have the done button
-            press = replace(press, done=False, button="")
+        if press.button == DONE and self.buttons:  # they lie where other questions have the done button
+            press = replace(press, button="")
         entry = press.record(self.onset)
         if self.closes is not None and press.time > self.closes:
             if self.ask.late == "record":
@@ -233,7 +231,7 @@ class AnswerSheet:
     def _value(self, press: Press, entry: dict[str, Any]) -> int | str | None:
         if press.device == "key":
             value = next((value for key, value in self.surface.keys if key == press.key), None)
-        elif press.done:
+        elif press.button == DONE:
             value = None
         else:
             region = hit(self.surface.regions, press.x, press.y)
@@ -279,7 +277,7 @@ class AnswerSheet:
 
     def _write(self, press: Press, entry: dict[str, Any]) -> str:
         """Keys write, but for Tab, which leads to the buttons and back, and Return on a button."""
-        button = press.button or (DONE if press.done else "")
+        button = press.button
         if press.key == "tab":
             self.pointed = _NEXT_BUTTON[self.pointed]
             return "turn"
@@ -299,7 +297,7 @@ class AnswerSheet:
         return "answer"
 
     def _several(self, press: Press, entry: dict[str, Any]) -> str:
-        if press.done or (press.device == "key" and press.key in CONFIRM_KEYS):
+        if press.button == DONE or (press.device == "key" and press.key in CONFIRM_KEYS):
             if not self.may_finish:
                 return "not yet"
             self.answered_at = press.time

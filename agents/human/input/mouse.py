@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..display.frames import apart
-from .answering import DONE, Button, Press
+from .answering import Button, Press
 
 #: An X server stamps what happens with its own time: whole ms, in this many bits.
 _SERVER_MS, _BITS = 0.001, 32
@@ -105,6 +105,5 @@ class Mouse:
         presses = []
         for at, x, y in clicks:
             on_canvas = self._to_canvas(x, y)
-            button = button_at(x, y)
-            presses.append(Press("click", at, x=on_canvas[0], y=on_canvas[1], done=button == DONE, button=button))
+            presses.append(Press("click", at, x=on_canvas[0], y=on_canvas[1], button=button_at(x, y)))
         return presses

@@ -13,7 +13,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ....core.errors import SpanLabError
 from ....paradigms import Percept
 from ....paradigms.responses.keys import is_button
 from ...base import Shown
@@ -27,8 +26,6 @@ HELD, ELSEWHERE, TOO_SOON = "held", "elsewhere", "too soon"
 GO_ON_AFTER = 0.2
 #: A press longer ago than this (s) has nothing to do with the step that begins.
 _FORGOTTEN = 1.0
-#: Longer times (ms) would keep quick people from answering.
-_LONGEST_MS = 1000.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +37,10 @@ class Refractory:
     ----------
     same_ms : ms from which on the same key or mouse button counts again, once it was released
     other_ms : ms from which on another one counts
-
-    0 switches either off.
     """
 
     same_ms: float = 200.0
     other_ms: float = 100.0
-
-    def __post_init__(self) -> None:
-        if not all(0 <= ms <= _LONGEST_MS for ms in (self.same_ms, self.other_ms)):
-            raise SpanLabError(
-                f"refractory times are from 0 to {_LONGEST_MS:g} ms; found {self.same_ms:g} (same key) and"
-                f" {self.other_ms:g} (another key)"
-            )
 
     def divided(self, by: float) -> Refractory:
         """The times of somebody who is so many times as fast; never longer ones."""

@@ -27,7 +27,7 @@ from spanlab.api import read_rules
 from spanlab.core import SpanLabError
 from spanlab.extensions.battery.files import gathered, write
 from spanlab.extensions.battery.people import _effects, arrays, scores_by_person
-from spanlab.extensions.battery.score_table import ScoreTable, alpha, correlations, omega
+from spanlab.extensions.battery.score_table import ScoreTable, alpha, correlations
 
 LISTS = ("corsi", "digit_span", "operation_span", "symmetry_span")
 #: accuracy of decisions of those whom the rule of 85 % is about: below, at, and above the edge
@@ -312,9 +312,7 @@ def test_a_mixture_is_fitted_to_enough_answers_alone_and_as_likely_as_planted() 
     assert "continuous_colour_mixture_sd" not in few
 
 
-def test_alpha_and_omega_of_items_that_share_a_factor_and_of_items_that_do_not(
-    eight: tuple[list[Row], ScoreTable],
-) -> None:
+def test_alpha_of_items_that_share_a_factor_and_of_items_that_do_not(eight: tuple[list[Row], ScoreTable]) -> None:
     rows, scores = eight
     rated = [row for row in rows if "record_scale" in row]
     turned = [6 - int(row["answer"]) if row["record_reverse"] == "true" else int(row["answer"]) for row in rated]
@@ -323,16 +321,10 @@ def test_alpha_and_omega_of_items_that_share_a_factor_and_of_items_that_do_not(
     wanted = 6 / 5 * (1 - sum(variances) / statistics.variance(map(float, matrix.sum(axis=1))))
     assert scores.codebook["questionnaire_need_for_cognition"]["alpha"] == pytest.approx(wanted, abs=1e-9)
     random = np.random.RandomState(3)
-    loadings = np.array([0.9, 0.7, 0.5, 0.8])
-    exact = np.linalg.cholesky(np.outer(loadings, loadings) + np.diag(1 - loadings**2))
     plain = random.normal(size=(300, 4))
     plain = np.linalg.solve(np.linalg.cholesky(np.cov(plain.T)), (plain - plain.mean(axis=0)).T).T
-    assert omega(plain @ exact.T) == pytest.approx(
-        loadings.sum() ** 2 / (loadings.sum() ** 2 + (1 - loadings**2).sum()), abs=1e-6
-    )
     assert abs(alpha(plain)) < 1e-9
     assert math.isnan(alpha(plain[:, :1]))
-    assert math.isnan(omega(plain[:, :2]))
 
 
 def test_the_codebook_says_what_each_column_is(eight: tuple[list[Row], ScoreTable]) -> None:

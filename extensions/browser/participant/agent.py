@@ -7,20 +7,20 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any, ClassVar
 
 from typing_extensions import override
 
 from spanlab.agents import Option, PageContent, Response, Shown, TrialContext, TrialCut, WindowAgent, WindowEpisode
-from spanlab.agents.human.input import USUAL, Press, Refractory
+from spanlab.agents.human.input import USUAL, Press
 from spanlab.agents.human.pages import Strip, heading
 from spanlab.core import PARTICIPANT, AgentKind, SpanLabError
 from spanlab.core.locale import sentence
 from spanlab.paradigms import Ask, Percept, Truth
 from spanlab.paradigms.preview import ExampleDisplay
 from spanlab.paradigms.responses import AnswerKeys, ResponseKind, is_button
-from spanlab.paradigms.translation import Words, translated_percept
+from spanlab.paradigms.translation import Words
 from spanlab.stimuli import Stimulus
 from spanlab.stimuli.kinds import ShownSound
 from spanlab.stimuli.render import PaletteName
@@ -83,7 +83,7 @@ class BrowserParticipant(WindowAgent):
     channel : the line to the page
     frames : the server's frames
     screen : gives the screen of the page, as it was told last
-    palette, refractory : as at the window
+    palette : as at the window
     """
 
     kind: ClassVar[AgentKind] = PARTICIPANT
@@ -100,14 +100,12 @@ class BrowserParticipant(WindowAgent):
         frames: FrameStore,
         screen: Callable[[], PageScreen],
         palette: PaletteName = "published",
-        refractory: Refractory = USUAL,
     ) -> None:
         self.name = "participant"
         self.channel = channel
         self.frames = frames
         self.screen = screen
         self.palette: PaletteName = palette
-        self.refractory = refractory
         self.language = "en"
         self.rest_ms: float | None = None
         #: the press that ended the last step
@@ -141,8 +139,7 @@ class BrowserParticipant(WindowAgent):
     @override
     def settings(self) -> dict[str, Any]:
         """The declared settings, the same at every visit; measurements are in :meth:`apparatus`."""
-        refractory = {} if self.refractory == USUAL else {"refractory": asdict(self.refractory)}
-        return {"window": "browser", "palette": self.palette, **refractory}
+        return {"window": "browser", "palette": self.palette}
 
     @override
     def apparatus(self) -> dict[str, Any]:
@@ -151,7 +148,7 @@ class BrowserParticipant(WindowAgent):
         return {
             **screen.facts,
             "canvas_px": screen.canvas_px,
-            "refractory": asdict(self.refractory),
+            "refractory": asdict(USUAL),
             "focus": "watched",
         }
 
@@ -333,9 +330,7 @@ class BrowserParticipant(WindowAgent):
         beginning : where a page goes on that was loaded anew; None for a trial that begins
         """
         made = TrialPictures(self.frames, self.screen().canvas_px, self.palette, self.name_picture, self.channel.epoch)
-        message = trial_message(
-            steps, made, self.language, self.rest_ms, self.refractory, cuts, beginning or Beginning(), self.touched
-        )
+        message = trial_message(steps, made, self.language, self.rest_ms, cuts, beginning or Beginning(), self.touched)
         self._publish(made.pictures)
         send = self.channel.command if beginning is None else self.channel.again
         command = send("trial", {**message, "canvas_px": made.size_px, **self._manner()})
@@ -354,10 +349,10 @@ class BrowserEpisode(WindowEpisode):
     """
 
     def __init__(
-        self, agent: BrowserParticipant, keys: AnswerKeys | None = None, texts: Words | None = None, cuts: bool = True
+        self, agent: BrowserParticipant, keys: AnswerKeys | None = None, words: Words | None = None, cuts: bool = True
     ) -> None:
+        super().__init__(keys, words)
         self._agent, self._cuts = agent, cuts
-        self._keys, self._texts = keys or AnswerKeys(), texts or {}
         self._steps: list[list[Percept]] = []
         self._asked: list[list[Percept]] = []
         self._command = self._size_px = 0
@@ -370,13 +365,8 @@ class BrowserEpisode(WindowEpisode):
         """Send the whole trial: the page plays it by itself, but for what depends on the server's
         verdict."""
         self._steps = [list(alternatives) for alternatives in steps]
-        self._asked = [[self._as_asked(percept) for percept in alternatives] for alternatives in steps]
+        self._asked = [[self.as_asked(percept) for percept in alternatives] for alternatives in steps]
         self._command, self._size_px = self._agent.send_trial(self._asked, self._cuts)
-
-    def _as_asked(self, percept: Percept) -> Percept:
-        percept = translated_percept(percept, self._texts)
-        ask = percept.ask
-        return percept if ask is None else replace(percept, ask=replace(ask, kind=ask.kind.with_keys(self._keys)))
 
     @override
     async def step(self, percept: Percept, truth: Truth | None = None) -> Response | None:
@@ -413,15 +403,15 @@ class BrowserEpisode(WindowEpisode):
             self._go_on_from(place, which)
         if self._reading is not None:
             self._reading.complete(report.closing, report.earlier)
-        reading = StepReading(self._asked[place][which], report, agent.ended_by, agent.refractory)
+        reading = StepReading(self._asked[place][which], report, agent.ended_by)
         self._reading = reading
         told = Told(channel.heard_at, channel.cut_for(self._began), agent.screen().period_ms)
-        reading.notes.update(agent.witness.look(self._asked[place][which], report, reading, told))
+        reading.step.notes.update(agent.witness.look(self._asked[place][which], report, reading, told))
         if place == 0 or reloads:
-            reading.notes["canvas_px"] = self._size_px
+            reading.step.notes["canvas_px"] = self._size_px
         if reloads:
-            reading.notes["reloaded"] = reloads
-        agent.ended_by = reading.ended_by
+            reading.step.notes["reloaded"] = reloads
+        agent.ended_by = reading.step.ending
         if not reading.agrees:
             agent.disagreements += 1
             if agent.disagreements >= _DISAGREEMENTS:
@@ -467,15 +457,15 @@ class BrowserEpisode(WindowEpisode):
         self._reading = None
         if body is not None and body.get("report") is not None and 0 <= self._place < len(self._asked):
             report: StepReport = checked(StepReport, body["report"])
-            self._reading = StepReading(self._asked[self._place][which], report, None, self._agent.refractory)
+            self._reading = StepReading(self._asked[self._place][which], report, None)
 
     @override
     def shown(self) -> list[Shown] | None:
-        return None if self._reading is None else self._reading.shown
+        return None if self._reading is None else self._reading.step.shown
 
     @override
     def notes(self) -> dict[str, Any]:
-        return {} if self._reading is None else self._reading.notes
+        return {} if self._reading is None else self._reading.step.notes
 
     @override
     def finish(self) -> None:

@@ -17,7 +17,6 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from PIL import Image
 
@@ -36,16 +35,6 @@ _HALVED_S = 30.0
 _GRAIN_S = 0.25
 #: Processes that draw give way to the server, which has to acknowledge answers.
 _NICER = 3
-
-
-class Drawable(Protocol):
-    """Something to draw. Two that are equal look alike."""
-
-    def draw(self) -> Image.Image:
-        """The picture."""
-        ...
-
-    def __hash__(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +79,12 @@ class ExamplePicture:
         return self.strip.draw(self.displays, self.language, lambda scene: recoloured(scene, PALETTES[self.palette]))
 
 
+#: something to draw; two that are equal look alike
+Drawable = Frame | ExamplePicture
+#: gives the PNG file of a picture as soon as it is drawn, for the owner who is named
+Drawer = Callable[[Drawable, str], Future[bytes]]
+
+
 def png(image: Image.Image) -> bytes:
     """The PNG file of a picture."""
     file = io.BytesIO()
@@ -102,19 +97,6 @@ def draw_png(drawable: Drawable) -> bytes:
     with DRAWING:
         image = drawable.draw()
     return png(image)
-
-
-class Drawer(Protocol):
-    """Draws pictures."""
-
-    def __call__(self, drawable: Drawable, owner: str) -> Future[bytes]:
-        """The PNG file, as soon as it is drawn.
-
-        Parameters
-        ----------
-        owner : for whom it is drawn
-        """
-        ...
 
 
 def draw_here(drawable: Drawable, owner: str) -> Future[bytes]:

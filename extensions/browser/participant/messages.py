@@ -6,16 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from spanlab.agents import Option
 from spanlab.agents.human.display import ACKNOWLEDGE, COLOURS
-from spanlab.agents.human.input import GO_ON_AFTER, Refractory, time_of
+from spanlab.agents.human.input import GO_ON_AFTER, USUAL, time_of
 from spanlab.core.locale import sentence
 from spanlab.paradigms import Ask, Percept
 from spanlab.paradigms.responses import Surface
-from spanlab.paradigms.trial import Display
 from spanlab.stimuli import Colour
+
+from .frames import TrialPictures
 
 #: So many questions of a phase can be told apart by their number.
 _NUMBERED = 12
@@ -60,19 +61,6 @@ def words(language: str) -> dict[str, Any]:
     }
 
 
-class Pictures(Protocol):
-    """Makes pictures known to the page."""
-
-    def frame(self, display: Display) -> dict[str, Any]:
-        """Return the name of a display, and its sound."""
-        ...
-
-    def overlay(self, surface: Surface) -> str | None:
-        """Return the name of the keys or the scale that lie on the canvas; None where there are
-        none."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Beginning:
     """Place at which a page begins a trial.
@@ -89,10 +77,9 @@ class Beginning:
 
 def trial_message(
     steps: Sequence[Sequence[Percept]],
-    made: Pictures,
+    made: TrialPictures,
     language: str,
     rest_ms: float | None,
-    refractory: Refractory,
     cuts: bool = True,
     beginning: Beginning = Beginning(),
     touch: bool = False,
@@ -112,13 +99,13 @@ def trial_message(
         "cuts": cuts,
         **asdict(beginning),
         "steps": [[percept_message(one, made, language, touch) for one in alternatives] for alternatives in steps],
-        "refractory": asdict(refractory),
+        "refractory": asdict(USUAL),
         "acknowledge_ms": ACKNOWLEDGE * 1000,
         "go_on_after_ms": GO_ON_AFTER * 1000,
     }
 
 
-def percept_message(percept: Percept, made: Pictures, language: str, touch: bool) -> dict[str, Any]:
+def percept_message(percept: Percept, made: TrialPictures, language: str, touch: bool) -> dict[str, Any]:
     """Return what the page shows in a step: frames, times and the question."""
     return {
         "item": percept.model_step,

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from spanlab.agents import Response, Shown
-from spanlab.agents.human.input import DONE, AnswerSheet, Button, Press, Refractory, StepAccount, Writing, time_of
+from spanlab.agents.human.input import AnswerSheet, Button, Press, StepAccount, Writing, time_of
 from spanlab.core import SpanLabError
 from spanlab.paradigms import Percept
 
@@ -45,9 +45,7 @@ class PressReport(_Report):
 
     def press(self) -> Press:
         """The press as the window has it, in seconds."""
-        return Press(
-            self.device, self.t / 1000.0, self.key, self.x, self.y, self.button == DONE, self.held, self.button
-        )
+        return Press(self.device, self.t / 1000.0, self.key, self.x, self.y, self.held, self.button)
 
 
 class DisplayReport(_Report):
@@ -158,7 +156,7 @@ def checked(model: type[StepReport] | type[EndReport] | type[PulseReport], body:
 
 
 class StepReading:
-    """A step as it is recorded; ``shown`` and ``notes`` are completed by what the page tells with
+    """A step as it is recorded; what was ``shown`` in it and its ``notes`` are completed by what the page tells with
     the step after it.
 
     Parameters
@@ -167,7 +165,7 @@ class StepReading:
     before : the press that ended the step before
     """
 
-    def __init__(self, percept: Percept, report: StepReport, before: Press | None, refractory: Refractory) -> None:
+    def __init__(self, percept: Percept, report: StepReport, before: Press | None) -> None:
         if len(report.displays) > len(percept.displays):
             raise SpanLabError(
                 "the page showed more displays than the step has: the session ends here, and can be resumed"
@@ -176,12 +174,13 @@ class StepReading:
         onset = report.displays[0].onset / 1000.0
         sheet = None if percept.ask is None else AnswerSheet(percept.ask, onset, writing=Writing(report.text or ""))
         shown = [_shown(percept, number, one, report.paused) for number, one in enumerate(report.displays)]
-        self._step = StepAccount(percept, onset, sheet, refractory, before, shown=shown)
+        #: what became of it, by the rules of the window
+        self.step = StepAccount(percept, onset, sheet, before=before, shown=shown)
         self._note(report)
         number = 0
         for press in report.presses:
             for _ in range(number, press.display):
-                self._step.next_display()
+                self.step.next_display()
             number = max(number, press.display)
             self._take(press)
         if sheet is not None:
@@ -189,61 +188,46 @@ class StepReading:
         self.agrees = sheet is None or sheet.complete == report.complete
 
     @property
-    def shown(self) -> list[Shown]:
-        """How each display was shown."""
-        return self._step.shown
-
-    @property
-    def notes(self) -> dict[str, Any]:
-        """Whatever else happened."""
-        return self._step.notes
-
-    @property
-    def ended_by(self) -> Press | None:
-        """The press that ended the step; None where the clock did."""
-        return self._step.ending
-
-    @property
     def answered(self) -> bool:
         """True if the step had a question, and it was answered."""
-        return self._step.sheet is not None and self._step.sheet.complete
+        return self.step.sheet is not None and self.step.sheet.complete
 
     @property
     def rt_ms(self) -> float | None:
         """The reaction time of the answer; None where there is none."""
-        return None if self._step.sheet is None else self._step.sheet.reaction_time_ms
+        return None if self.step.sheet is None else self.step.sheet.reaction_time_ms
 
     def _note(self, report: StepReport) -> None:
-        onset = self._step.onset
+        onset = self.step.onset
         if report.before:
-            self.notes["before_trial"] = [press.press().record(onset) for press in report.before]
+            self.step.notes["before_trial"] = [press.press().record(onset) for press in report.before]
         if report.interval_ms is not None:
-            self.notes["interval_ms"] = round(report.interval_ms, 3)
+            self.step.notes["interval_ms"] = round(report.interval_ms, 3)
         if report.waited_ms is not None:
-            self.notes["waited_for_verdict_ms"] = round(report.waited_ms, 3)
+            self.step.notes["waited_for_verdict_ms"] = round(report.waited_ms, 3)
         if report.waited_frames:
-            self.notes["waited_frames"] = report.waited_frames
+            self.step.notes["waited_frames"] = report.waited_frames
         if report.left_out:
-            self.notes["repeats_left_out"] = report.left_out
+            self.step.notes["repeats_left_out"] = report.left_out
         if report.paused:
-            self.notes["paused"] = [_away(pause, onset) for pause in report.paused]
+            self.step.notes["paused"] = [_away(pause, onset) for pause in report.paused]
         if report.absences:
-            self.notes["focus_lost"] = [_away(absence, onset) for absence in report.absences]
+            self.step.notes["focus_lost"] = [_away(absence, onset) for absence in report.absences]
         if report.tone is not None:
-            self.notes["tone"] = report.tone
+            self.step.notes["tone"] = report.tone
         if report.left_fullscreen:
-            self.notes["left_fullscreen"] = True
+            self.step.notes["left_fullscreen"] = True
         if report.changes:
-            self.notes["screen_changed"] = [_changed(change, onset) for change in report.changes]
+            self.step.notes["screen_changed"] = [_changed(change, onset) for change in report.changes]
         delays = [press.heard - press.t for press in report.presses if press.heard is not None]
         if delays:
-            self.notes["heard_after_ms"] = round(max(0.0, *delays), 3)
+            self.step.notes["heard_after_ms"] = round(max(0.0, *delays), 3)
         if any(press.touch for press in report.presses):
-            self.notes["touch"] = True
+            self.step.notes["touch"] = True
 
     def _take(self, report: PressReport) -> None:
         """Let a press have its effect, as at the window."""
-        step, number = self._step, min(report.display, len(self._displays) - 1)
+        step, number = self.step, min(report.display, len(self._displays) - 1)
         if step.sheet is not None:
             step.sheet.paused = self._paused_until(report.t)
         step.take(report.press(), number, self._displays[number].onset / 1000.0)
@@ -255,14 +239,14 @@ class StepReading:
     def complete(self, closing: DisplayReport | None, earlier: Sequence[PressReport]) -> None:
         """Complete what is known of the step once the one after it has begun."""
         if closing is not None:
-            self.shown[-1] = _shown(self._step.percept, len(self.shown) - 1, closing, self._paused)
+            self.step.shown[-1] = _shown(self.step.percept, len(self.step.shown) - 1, closing, self._paused)
         for report in earlier:
-            self._step.take_late(report.press())
+            self.step.take_late(report.press())
 
     def response(self) -> Response | None:
         """The answer; None where nothing was asked."""
-        step = self._step
-        return None if step.sheet is None or step.percept.ask is None else step.sheet.response(self.notes)
+        step = self.step
+        return None if step.sheet is None or step.percept.ask is None else step.sheet.response(self.step.notes)
 
 
 def _shown(percept: Percept, number: int, report: DisplayReport, paused: Sequence[Absence]) -> Shown:

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from scripted_page import SCREEN_REPORT, ScriptedPage
 
-from spanlab.agents.human.input import Refractory
 from spanlab.analysis.data.exclusions import Rule, apply_exclusions
 from spanlab.analysis.data.timing import session_timing, verdict
 from spanlab.extensions.browser.participant.agent import BrowserParticipant
@@ -225,7 +224,7 @@ def test_a_step_may_be_told_a_quarter_of_a_second_early_and_no_more(early_ms: fl
     percept = Percept("study", (Display(Blank.model_validate({}), 1000.0),))
     shown = {"onset": 0.0, "end": 1000.0, "planned": 60, "frames": 60, "dropped": 0}
     report = StepReport.model_validate({"displays": [shown], "presses": []})
-    reading = StepReading(percept, report, None, Refractory())
+    reading = StepReading(percept, report, None)
     witness = TimeWitness()
     witness.trial_begins(10.0)
     notes = witness.look(percept, report, reading, Told(11.0 - early_ms / 1000.0, 0.0, 1000 / 60))

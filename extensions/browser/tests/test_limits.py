@@ -20,6 +20,7 @@ from starlette.websockets import WebSocketDisconnect
 from spanlab.core.errors import UnwritableError
 from spanlab.core.locale import sentence
 from spanlab.extensions.browser.participant import channel as channel_module
+from spanlab.extensions.browser.participant.agent import BrowserParticipant
 from spanlab.extensions.browser.participant.channel import Channel, PageEvent, PageGone, TooMuchError
 from spanlab.extensions.browser.participant.frames import FrameStore
 from spanlab.extensions.browser.visits import server as server_module
@@ -27,7 +28,7 @@ from spanlab.extensions.browser.visits import visits as visits_module
 from spanlab.extensions.browser.visits.messages import Hello
 from spanlab.extensions.browser.visits.one_paradigm import ParadigmOffer
 from spanlab.extensions.browser.visits.server import make_app
-from spanlab.extensions.browser.visits.visits import Visit, VisitDesk, person
+from spanlab.extensions.browser.visits.visits import Visit, VisitDesk
 from spanlab.sessions import read_responses
 from spanlab.sessions.record.reader import read_events
 
@@ -181,7 +182,9 @@ def test_new_visits_are_limited_in_each_minute_and_a_silent_line_is_closed(
 
 def test_what_comes_before_the_record_is_known_is_acknowledged_when_it_is_kept(tmp_path: Path) -> None:
     desk = VisitDesk(ParadigmOffer.checked("vsr", tmp_path / "data", trials=1), print)
-    visit = Visit(desk.offer, Hello.model_validate(hello()), FrameStore(), person, print, 600.0, lambda: None)
+    visit = Visit(
+        desk.offer, Hello.model_validate(hello()), FrameStore(), BrowserParticipant, print, 600.0, lambda: None
+    )
     acknowledged = list[str]()
     visit.channel.attach(
         lambda message: acknowledged.extend(message["n"]) if message["type"] == "ack" else None, "a", 0

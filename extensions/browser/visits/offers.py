@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from spanlab.agents import PageContent, WindowAgent
-from spanlab.agents.human.input import USUAL, Refractory, check_box, read_pulse
-from spanlab.agents.human.pages import Question
+from spanlab.agents.human.input import check_box, read_pulse
 from spanlab.core import SpanLabError
 from spanlab.core.atomic_files import append_line
 from spanlab.core.locale import sentence
@@ -45,20 +44,15 @@ from ..participant.replacements import Replacements, TooManyReplacementsError
 from ..participant.screen import PageScreen, lacking
 from .admission import Tickets
 
+if TYPE_CHECKING:
+    from .visits import Visit as Host
+
 #: parameters of a link that say who takes part, where a study names none
 IDENTIFIERS = ("participant", "PROLIFIC_PID")
 #: the parameter of a signed link
 TICKET = "ticket"
 #: why a place has become free of whose trials too many were replaced
 _REPLACED = "too many trials were replaced"
-
-
-@dataclass(frozen=True, slots=True)
-class Looks:
-    """Looks of a participant's page, and its way of answering."""
-
-    palette: PaletteName = "published"
-    refractory: Refractory = USUAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,40 +78,6 @@ class End:
 class LinkError(SpanLabError):
     """With this link nobody can take part, however often it is opened: its identifier or its
     session is wrong."""
-
-
-class Host(Protocol):
-    """Host of a visit: seats the participant at the page, and asks questions about them."""
-
-    def seat(self, looks: Looks, language: str) -> WindowAgent:
-        """Somebody at the page."""
-        ...
-
-    def ask(self, title: str, questions: Iterable[Question], wrong: Mapping[str, str]) -> Mapping[str, str]:
-        """Return what is typed in answer to the questions."""
-        ...
-
-    def recorded_in(self, folder: Path) -> None:
-        """The folder of the record, from now on."""
-        ...
-
-    def turned_away(self) -> None:
-        """There is no place for the participant."""
-        ...
-
-    @property
-    def link(self) -> Mapping[str, str]:
-        """Parameters of the link besides the participant."""
-        ...
-
-    @property
-    def screen(self) -> PageScreen:
-        """The screen of the page."""
-        ...
-
-    def calibrate(self, what: Sequence[str], canvas_deg: float | None, language: str) -> None:
-        """Have the participant measure the screen, and where their eyes are."""
-        ...
 
 
 def check_page(
@@ -177,9 +137,9 @@ class StudyOffer:
         return self.study.languages[0]
 
     @property
-    def looks(self) -> Looks:
+    def palette(self) -> PaletteName:
         """As the study file has it."""
-        return Looks(self.study.palette, self.study.refractory)
+        return self.study.palette
 
     @property
     def phones(self) -> bool:
@@ -293,16 +253,16 @@ class StudyOffer:
                     return self._screened_out(missing, participant, host.link)
                 request = self._asked(request, host)
                 if self._asks_first and find(folder, participant) is None:
-                    agent = host.seat(self.looks, request.language or self.language)
+                    agent = host.seat(self.palette, request.language or self.language)
                     decided = self._decided(agent, request.language or self.language)
             visit = sit_down(self.study, self.data, request)[0]
         except StudyFullError:
             host.turned_away()
-            return self._full(request.language or self.language, participant, host.link)
+            language = request.language or self.language
+            return self._ended("full", participant, host.link, language, "online.no_place_title", "online.no_place")
         host.recorded_in(visit.folder)
         self._note_link(visit.folder, host.link)
-        looks = Looks(visit.study.palette, visit.study.refractory)
-        return self._run(visit, agent or host.seat(looks, visit.language), host, decided)
+        return self._run(visit, agent or host.seat(visit.study.palette, visit.language), host, decided)
 
     @property
     def _asks_first(self) -> bool:
@@ -320,7 +280,7 @@ class StudyOffer:
 
     def _run(self, visit: Visit, agent: WindowAgent, host: Host, decided: str) -> End:
         """Take the participant through the session."""
-        online, most = self.study.online, None
+        online, most, name = self.study.online, None, str(visit.person.name)
         if online is not None and online.most_replacements is not None:
             most = online.most_replacements
         ends = online is not None and online.after_replacements == "end"
@@ -336,14 +296,14 @@ class StudyOffer:
         try:
             battery.run()
         except EndedEarlyError as error:
-            return self._ended_early(error.page, error.ending, visit.language, visit.person.name, host.link)
+            return self._ended_early(error.page, visit.language, name, host.link, error.ending)
         except TooManyReplacementsError as error:
             append_line(visit.folder / JOURNAL, {"event": "ended", "at": utc_now(), "why": str(error)})
             battery.give_up_place(_REPLACED)
-            return self._ended_early("online.replaced", "failed_check", visit.language, visit.person.name, host.link)
+            return self._ended_early("online.replaced", visit.language, name, host.link)
         if most is not None and (count := _replaced(visit.folder)) > most:
             self._note_once(visit.folder, "flagged", why=f"{count} trials were replaced, and the study allows {most}")
-        return self._end(visit.language, visit.folder, str(visit.person.name), host.link)
+        return self._end(visit.language, visit.folder, name, host.link)
 
     def _note_link(self, folder: Path, link: Mapping[str, str]) -> None:
         """Record what the link says, as far as the study file wants it kept, whenever it is another
@@ -368,11 +328,11 @@ class StudyOffer:
         language = read_head(folder)["language"]
         events = {line["event"] for line in read_journal(folder)}
         if "ended" in events:
-            return self._ended_early("online.replaced", "failed_check", language, participant, link)
+            return self._ended_early("online.replaced", language, participant, link)
         if completed(folder):
             return self._end(language, folder, participant, link)
         if "left" in events:
-            return self._ended_early("session.quiz_left", "failed_check", language, participant, link)
+            return self._ended_early("session.quiz_left", language, participant, link)
         return None
 
     def _check_place(self, participant: str) -> None:
@@ -394,50 +354,32 @@ class StudyOffer:
         ending = self.study.online.ending(name)
         return *ending.filled(participant, link), ending.post
 
-    def _ended_early(
-        self, page: str, ending: str, language: str, participant: str | None, link: Mapping[str, str]
+    def _ended(
+        self, ending: str, participant: str, link: Mapping[str, str], language: str, title: str, *texts: str
     ) -> End:
-        code, redirect, post = self._ending(ending, participant or "", link)
-        label = sentence("online.no_place_code", language) if code else ""
-        return End(
-            sentence("study.thanks", language), (sentence(page, language),), code, redirect, label, language, post
-        )
+        """The last page of a visit that was not completed: its title and texts by their sentences."""
+        code, redirect, post = self._ending(ending, participant, link)
+        label = sentence("online.no_place_code", language)
+        told = tuple(sentence(text, language) for text in texts)
+        return End(sentence(title, language), told, code, redirect, label, language, post)
 
-    def _full(self, language: str, participant: str, link: Mapping[str, str]) -> End:
-        code, redirect, post = self._ending("full", participant, link)
-        title, text, label = (
-            sentence(f"online.{key}", language) for key in ("no_place_title", "no_place", "no_place_code")
-        )
-        return End(title, (text,), code, redirect, label, language, post)
+    def _ended_early(
+        self, page: str, language: str, participant: str, link: Mapping[str, str], ending: str = "failed_check"
+    ) -> End:
+        """The last page of somebody who may not go on."""
+        return self._ended(ending, participant, link, language, "study.thanks", page)
 
     def _screened_out(self, missing: Sequence[tuple[str, str]], participant: str, link: Mapping[str, str]) -> End:
-        language, (code, redirect, post) = self.language, self._ending("screened_out", participant, link)
-        needed = [
-            sentence(f"online.lacks_{key}", language, n=value) if value else sentence(f"online.lacks_{key}", language)
-            for key, value in missing
-        ]
-        title, label = (
-            sentence("online.lacks_title", language),
-            sentence("online.no_place_code", language) if code else "",
-        )
-        return End(title, (sentence("online.lacks", language), *needed), code, redirect, label, language, post)
+        end = self._ended("screened_out", participant, link, self.language, "online.lacks_title", "online.lacks")
+        needed = tuple(sentence(f"online.lacks_{key}", self.language, n=value) for key, value in missing)
+        return replace(end, texts=end.texts + needed)
 
     def timed_out(self, participant: str, link: Mapping[str, str], language: str) -> End | None:
         """The last page of somebody at whose page nothing has happened for the declared time, where
         the study file has one."""
-        code, redirect, post = self._ending("time_out", participant, link)
-        if not code and not redirect:
-            return None
-        label = sentence("online.no_place_code", language) if code else ""
-        return End(
-            sentence("online.time_out_title", language),
-            (sentence("online.time_out", language),),
-            code,
-            redirect,
-            label,
-            language,
-            post,
-        )
+        texts = ("online.time_out_title", "online.time_out")
+        end = self._ended("time_out", participant, link, language, *texts)
+        return end if end.code or end.redirect else None
 
     def _end(self, language: str, folder: Path, participant: str, link: Mapping[str, str]) -> End:
         """The last page of a session that is finished; the journal says when it gave a code for the

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
@@ -27,12 +27,16 @@ from spanlab.sessions.record import in_browser, read_session
 from spanlab.sessions.run import session_stem
 from spanlab.sessions.session import complete
 from spanlab.sessions.studies.monitoring import Judge, ParadigmMonitor
+from spanlab.stimuli.render import PaletteName
 
 from ..participant.agent import BrowserParticipant
 from ..participant.channel import Channel
 from ..participant.frames import FrameStore
 from ..participant.screen import PageScreen
-from .offers import IDENTIFIERS, End, Host, Looks, check_page
+from .offers import IDENTIFIERS, End, check_page
+
+if TYPE_CHECKING:
+    from .visits import Visit
 
 #: Sessions that others have begun are known after so many seconds.
 _FRESH_S = 10.0
@@ -173,7 +177,7 @@ class ParadigmOffer:
     practice: bool = True
     pilot: bool = False
     keys: KeySetting = field(default_factory=KeySetting)
-    looks: Looks = field(default_factory=Looks)
+    palette: PaletteName = "published"
     phones: bool = True
     drop_out_s: float | None = None
     given: ChosenTrials | None = None
@@ -244,7 +248,7 @@ class ParadigmOffer:
         """The function that reads all sessions of people with the paradigm."""
         return ParadigmMonitor(self.paradigm.name, self.data, judge)
 
-    def take(self, participant: str, session: str, host: Host) -> End:
+    def take(self, participant: str, session: str, host: Visit) -> End:
         """Take a participant through the session, or through the rest of it; who has finished sees
         the last page again."""
         end = End(sentence("session.thanks", self.language), (sentence("session.thanks_body", self.language),))
@@ -253,7 +257,7 @@ class ParadigmOffer:
             host.recorded_in(before)
         if before is not None and complete(before):
             return end
-        agent = host.seat(self.looks, self.language)
+        agent = host.seat(self.palette, self.language)
         begun = self._begin(participant, agent) if before is None else reopen(before)
         host.recorded_in(begun.folder)
         Runner(begun, agent).run()

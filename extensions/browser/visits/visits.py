@@ -21,6 +21,7 @@ from spanlab.core.atomic_files import append_line, check_room
 from spanlab.core.errors import UnwritableError
 from spanlab.core.locale import sentence
 from spanlab.sessions import utc_now
+from spanlab.stimuli.render import PaletteName
 
 from ..participant.agent import BrowserParticipant
 from ..participant.calibration import Calibration, calibration_words, read_calibration
@@ -31,7 +32,7 @@ from ..participant.screen import PageScreen
 from .admission import Admission
 from .messages import Hello
 from .neighbours import Neighbours, Presence, whose
-from .offers import End, LinkError, Looks, StudyOffer
+from .offers import End, LinkError, StudyOffer
 from .one_paradigm import ParadigmOffer
 
 #: something to take part in
@@ -58,12 +59,7 @@ _MOST_LINES, _LINES_WITHIN_S = 120, 60.0
 _AT_WORK = 2
 
 #: makes somebody who sits at a page; others than people in tests
-Seat = Callable[[Channel, FrameStore, Callable[[], PageScreen], Looks], WindowAgent]
-
-
-def person(channel: Channel, frames: FrameStore, screen: Callable[[], PageScreen], looks: Looks) -> BrowserParticipant:
-    """A person at a page."""
-    return BrowserParticipant(channel, frames, screen, looks.palette, looks.refractory)
+Seat = Callable[[Channel, FrameStore, Callable[[], PageScreen], PaletteName], WindowAgent]
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,10 +288,10 @@ class Visit:
 
     # -- the host of the session -------------------------------------------------------------------
 
-    def seat(self, looks: Looks, language: str) -> WindowAgent:
+    def seat(self, palette: PaletteName, language: str) -> WindowAgent:
         """Somebody at the page."""
         self._language = language
-        self._agent = self._seat(self.channel, self._frames, lambda: self.screen, looks)
+        self._agent = self._seat(self.channel, self._frames, lambda: self.screen, palette)
         return self._agent
 
     def ask(self, title: str, questions: Iterable[Question], wrong: Mapping[str, str]) -> Mapping[str, str]:
@@ -411,7 +407,7 @@ class VisitDesk:
         self,
         offer: Offer,
         say: Callable[[str], None],
-        seat: Seat = person,
+        seat: Seat = BrowserParticipant,
         most: int = 60,
         most_new: int | None = None,
         patience_s: float = 600.0,

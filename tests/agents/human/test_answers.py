@@ -6,7 +6,7 @@ import pytest
 
 from spanlab.agents.human.display.frames import FrameGrid
 from spanlab.agents.human.display.lettering import TextBlock, balanced, set_text
-from spanlab.agents.human.input.answering import AnswerSheet, Press, hit
+from spanlab.agents.human.input.answering import DONE, AnswerSheet, Button, Press, hit
 from spanlab.paradigms import Ask
 from spanlab.paradigms.responses import Cells, Choice
 from spanlab.stimuli.render.fonts import width
@@ -19,8 +19,8 @@ def key(name: str, ms: float) -> Press:
     return Press("key", 10 + ms / 1000, key=name)
 
 
-def click(x: float, y: float, ms: float, done: bool = False) -> Press:
-    return Press("click", 10 + ms / 1000, x=x, y=y, done=done)
+def click(x: float, y: float, ms: float, button: Button = "") -> Press:
+    return Press("click", 10 + ms / 1000, x=x, y=y, button=button)
 
 
 def sheet(ask: Ask) -> AnswerSheet:
@@ -115,7 +115,7 @@ def test_cells_are_marked_unmarked_and_confirmed() -> None:
     assert [one.take(press) for press in steps] == ["mark", "mark", "full", "unmark", "not yet", "mark"]
     assert one.may_finish
     assert not one.complete
-    assert one.take(click(200, 100, 600, done=True)) == "answer"
+    assert one.take(click(200, 100, 600, button=DONE)) == "answer"
     assert one.answer() == (0, 9)  # in the order of marking
     assert one.take(click(*centre[1], 700)) == "extra"
 

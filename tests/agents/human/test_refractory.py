@@ -3,32 +3,26 @@ and stays on record; everything else counts as ever."""
 
 from __future__ import annotations
 
-import math
 import shutil
 import subprocess
 from collections import deque
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from study_files import STUDY, study_in
 from virtual_lab import VirtualStage, VirtualWindow, play
 from x_server import x_server
 
-from spanlab.agents.human import Participant, SimulatedParticipant, WindowOptions
+from spanlab.agents.human import SimulatedParticipant
 from spanlab.agents.human.input.answering import AnswerSheet, Press
 from spanlab.agents.human.input.keyboard import Keyboard
 from spanlab.agents.human.input.keymap import Keymap
 from spanlab.agents.human.input.steps import USUAL, Refractory, StepAccount
 from spanlab.agents.human.input.xtest import InputEvent
-from spanlab.agents.human.seating import window_again
-from spanlab.api.studies import _window
-from spanlab.core.errors import ParadigmError, SpanLabError
 from spanlab.paradigms import Ask, Percept, Step, Trial, Truth
 from spanlab.paradigms.responses import Cells, Choice, Continuous
 from spanlab.paradigms.trial import Display
@@ -294,23 +288,3 @@ def test_the_simulated_participant_answers_after_the_refractory_times_at_any_spe
     assert min(times) * 1000 > agent._refractory_times().same_ms
     assert agent._refractory_times().same_ms == pytest.approx(200 / max(1, speed))
     assert InputEvent("5").hold < 0.2
-
-
-def test_they_are_declared_and_come_back_when_a_session_goes_on() -> None:
-    assert "refractory" not in Participant().settings(), "the usual times are among what is found"
-    settings = Participant(WindowOptions(refractory=Refractory(300, 50))).settings()
-    assert settings["refractory"] == {"same_ms": 300.0, "other_ms": 50.0}
-    assert Participant(WindowOptions(**window_again(settings))).settings()["refractory"] == settings["refractory"]
-    for wrong in ((-1, 5), (5000, 1), (math.nan, 1)):
-        with pytest.raises(SpanLabError, match="refractory times"):
-            Refractory(*wrong)
-
-
-def test_a_study_file_says_otherwise(tmp_path: Path) -> None:
-    assert study_in(tmp_path).refractory == USUAL
-    study = study_in(tmp_path, STUDY + "refractory: {same_ms: 350, other_ms: 0}\n")
-    assert study.refractory == Refractory(350, 0)
-    assert _window(study, {})["refractory"] == study.refractory
-    assert _window(study, {"refractory": USUAL})["refractory"] == USUAL  # options say otherwise
-    with pytest.raises(ParadigmError, match="same"):
-        study_in(tmp_path, STUDY + "refractory: {same: 350}\n")

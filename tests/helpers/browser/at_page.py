@@ -18,7 +18,7 @@ from spanlab.agents.human import (
     drawn_seconds,
     observer_settings,
 )
-from spanlab.agents.human.input import USUAL, Refractory
+from spanlab.agents.human.input import USUAL
 from spanlab.core import AgentKind, kind_named
 from spanlab.extensions.browser.participant.agent import BrowserEpisode, BrowserParticipant
 from spanlab.extensions.browser.participant.channel import Channel
@@ -53,11 +53,10 @@ class SimulatedAtPage(BrowserParticipant):
         screen: Callable[[], PageScreen],
         observer: Observer,
         palette: PaletteName = "published",
-        refractory: Refractory = USUAL,
         seed: int = 1,
         speed: float = 1.0,
     ) -> None:
-        super().__init__(channel, frames, screen, palette, refractory)
+        super().__init__(channel, frames, screen, palette)
         self.observer = observer
         self.name = f"simulated:{observer.name}"
         self._seed, self._speed = seed, speed
@@ -83,7 +82,7 @@ class SimulatedAtPage(BrowserParticipant):
         """Decide when to answer a question, and with what."""
         after = drawn_seconds(self._random, ANSWER_MS, self._speed)
         if ask.window_ms is None:
-            after = max(after, (max(self.refractory.same_ms, self.refractory.other_ms) + AFTER_REFRACTORY_MS) / 1000.0)
+            after = max(after, (max(USUAL.same_ms, USUAL.other_ms) + AFTER_REFRACTORY_MS) / 1000.0)
         else:
             after = min(after, _SHARE_OF_WINDOW * ask.window_ms / 1000.0)
         return Decision(ask, value, after, drawn_seconds(self._random, NEXT_MARK_MS, self._speed))
@@ -101,7 +100,7 @@ class SimulatedAtPageEpisode(BrowserEpisode):
     async def step(self, percept: Percept, truth: Truth | None = None) -> Response | None:
         """Take one step at the page; the truth decides what is answered."""
         assert truth is not None, "the runner hands the truth to declared oracles"
-        value, ask = self._decisions.value(percept, truth), self._as_asked(percept).ask
+        value, ask = self._decisions.value(percept, truth), self.as_asked(percept).ask
         self._decision = None if ask is None else self._simulated.decide(ask, value)
         return await super().step(percept)
 

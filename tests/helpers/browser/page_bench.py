@@ -26,7 +26,6 @@ from spanlab.agents.oracles import Observer
 from spanlab.agents.window import Option, WindowAgent
 from spanlab.core.agent_kinds import SIMULATED, AgentKind
 from spanlab.extensions.browser.visits.board import MonitorBoard
-from spanlab.extensions.browser.visits.offers import Looks
 from spanlab.extensions.browser.visits.serving import make_server, running
 from spanlab.extensions.browser.visits.visits import Offer, VisitDesk
 from spanlab.paradigms import Percept, Truth
@@ -92,11 +91,9 @@ class Served:
         self.said: list[str] = []
         self.agents: list[SimulatedAtPage] = []
 
-        def seat(channel: Any, frames: Any, screen: Any, looks: Looks) -> SimulatedAtPage:
+        def seat(channel: Any, frames: Any, screen: Any, palette: Any) -> SimulatedAtPage:
             decides = make_observer(observer) if isinstance(observer, str) else observer
-            self.agents.append(
-                made := SimulatedAtPage(channel, frames, screen, decides, looks.palette, looks.refractory, speed=SPEED)
-            )
+            self.agents.append(made := SimulatedAtPage(channel, frames, screen, decides, palette, speed=SPEED))
             return made
 
         self.desk = VisitDesk(offer, self.said.append, seat, **desk)

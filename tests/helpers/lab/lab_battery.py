@@ -19,8 +19,7 @@ import lab_journey
 from keyboards import Keyboards
 from lab_journey import Traveller
 
-from spanlab.agents.human import WindowOptions
-from spanlab.agents.human.input.steps import USUAL, Refractory
+from spanlab.agents.human.input.steps import USUAL
 from spanlab.agents.human.input.xtest import InputEvent
 from spanlab.agents.human.simulated import SimulatedParticipant
 
@@ -31,9 +30,8 @@ class Rehearser(Traveller):
     def __init__(self, pictures: Path, incident: str, stage: str) -> None:
         super().__init__(pictures, stage if incident == "leave" else "")
         self.incident, self.where = incident, stage
-        self.hand = SimulatedParticipant(
-            "chance", WindowOptions(refractory=Refractory(4 * USUAL.same_ms, 4 * USUAL.other_ms)), speed=4.0
-        )  # a person's
+        self.hand = SimulatedParticipant("chance", speed=4.0)
+        self.hand._refractory_times = lambda: USUAL  # type: ignore[method-assign]
         self.paused = 0
         self.keyboards = Keyboards(os.environ["DISPLAY"]) if incident == "unplug" else None
 

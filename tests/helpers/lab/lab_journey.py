@@ -65,7 +65,7 @@ class Traveller:
     def sit_down(self, stage: Any) -> None:
         if self.stage is not stage:  # the window opens anew after the questions
             self.stage, self.xtest = stage, XTestInput(stage.window.now, stage.window.size, stage.window.corner)
-            stage.attendant = self
+            stage.attendant = self.waits
 
     def meet(self, stage: str, after: float = 0.0) -> None:
         """Note a stage, and take its picture when it is the first of its kind."""

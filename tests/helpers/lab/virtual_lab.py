@@ -193,7 +193,7 @@ class VirtualStage(Stage):
         }
         with patch.multiple(room_module, gc=Nothing(), **stand_ins):
             super().__init__(Screen(), 10.0, "ptb", print)
-        self.attendant = self
+        self.attendant = self.waits
 
     def pointer(self, visible: bool) -> None: ...
 
@@ -214,7 +214,7 @@ def presses(kind: ResponseKind, value: Any, when: float) -> list[Press]:
         return [Press("click", when, x=x, y=y)]
     if surface.ordered is not None and surface.ordered.written:
         known = kind.values_of(value) != (None,)
-        return [Press("click", when, x=-1.0, y=-1.0, done=known, button=DONE if known else UNKNOWN)]
+        return [Press("click", when, x=-1.0, y=-1.0, button=DONE if known else UNKNOWN)]
     found: list[Press] = []
     for part in kind.values_of(value):
         key = next((key for key, stands_for in surface.keys if stands_for == part), None)

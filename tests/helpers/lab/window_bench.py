@@ -48,7 +48,7 @@ class Bench:
         self.agent = Participant(WindowOptions(width_cm=34.0, **options), say=lambda sentence: None)
         self.stage = self.agent.open()
         self.xtest = XTestInput(self.stage.window.now, self.stage.window.size, self.stage.window.corner)
-        self.stage.attendant = self
+        self.stage.attendant = lambda for_what, onset: self.waits(for_what, onset)  # which scenes replace
         #: what to do when the window waits: seconds from the onset, and the touch
         self.script: list[list[tuple[float, InputEvent]]] = []
         self.told: list[str] = []

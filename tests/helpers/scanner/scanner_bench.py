@@ -69,7 +69,7 @@ class Generator:
 def starts(scanner: str, line: int, many: int) -> list[dict[str, Any]]:
     agent = Participant(WindowOptions(fullscreen=False, size_px=(700, 600), scanner=scanner), say=lambda sentence: None)
     stage, generator, done = agent.open(), Generator(line), []
-    stage.attendant = generator
+    stage.attendant = generator.waits
     for number in range(many):
         at = 1 + number % 6
         generator.pulses = at + MORE
