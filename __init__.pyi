@@ -12,7 +12,6 @@ from .api.people import resume as resume
 from .api.people import run as run
 from .api.screens import display as display
 from .api.screens import timing as timing
-from .api.starting import inspect_task as inspect_task
 from .api.starting import new as new
 from .api.starting import render as render
 from .api.starting import show as show
@@ -45,6 +44,7 @@ import spanlab.extensions.modelling.gym as _gym
 import spanlab.extensions.neural.command as _neural
 import spanlab.extensions.planning.command as _planning
 import spanlab.extensions.replication.command as _replication
+import spanlab.extensions.standards.inspect_task as _inspect_task
 import spanlab.extensions.sweeps.command as _sweeps
 
 Dataset = _dataset.Dataset
@@ -52,6 +52,7 @@ gym = _gym
 benchmark = _benchmark.benchmark
 demo = _demonstration.demo
 fit = _fitting.fit
+inspect_task = _inspect_task.inspect_task
 methods = _planning.methods
 neural = _neural.neural
 plan = _planning.plan

@@ -178,31 +178,6 @@ def show(
     return Result([str(file)], files=[file])
 
 
-def inspect_task(paradigm: str, **options: Any) -> Any:
-    """Return a paradigm as a task of inspect_ai, which any of its models takes.
-
-    Parameters
-    ----------
-    paradigm : name in the library, or a YAML file
-    options : trials, seed, levels, design, generator, as for :func:`replay`, and ``chat``: settings
-        of chat agents
-
-    Raises
-    ------
-    SpanLabError
-        when inspect_ai is not installed, and for what is unknown or impossible.
-
-    Examples
-    --------
-    It needs inspect_ai:
-
-    >>> task = spanlab.inspect_task("vsr", trials=4)  # doctest: +SKIP
-    """
-    from ..exchange import FORMATS
-
-    return FORMATS.get("inspect")().task(paradigm, **options)
-
-
 def render(trial: Trial, size_px: int = 96) -> np.ndarray:
     """Render the displays of a trial that a machine sees, as pixels.
 

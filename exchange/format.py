@@ -180,16 +180,6 @@ class Format(Generic[R, W]):
         """
         raise self._refusal("written", None if self.reads is None else f"it reads {self.reads.content}")
 
-    def task(self, paradigm: str, **options: Any) -> Any:
-        """Return a paradigm as a task of the framework whose files these are; few formats have one.
-
-        Raises
-        ------
-        SpanLabError
-            for a format that has none, and for what the framework cannot take.
-        """
-        raise SpanLabError(f"the format '{self.name}' has no tasks")
-
     def _refusal(self, done: str, instead: str | None) -> SpanLabError:
         return SpanLabError(f"the format '{self.name}' cannot be {done}{f': {instead}' if instead else ''}")
 

@@ -7,7 +7,6 @@ import csv
 import re
 import zipfile
 from collections.abc import Iterator
-from importlib.util import find_spec
 from itertools import islice, product
 from pathlib import Path
 from typing import Any
@@ -33,16 +32,7 @@ SHARED = [name for name in FORMATS if (side := FORMATS.get(name).writes) is not 
 #: formats in which no trial is, with its seed or without, and that therefore have no option about
 #: seeds, trials, times and answers
 NO_TRIALS = ("scores",)
-formats = pytest.mark.parametrize(
-    "form",
-    [
-        pytest.param(
-            one,
-            marks=pytest.mark.skipif(one == "inspect" and find_spec("inspect_ai") is None, reason="needs inspect_ai"),
-        )
-        for one in SHARED
-    ],
-)
+formats = pytest.mark.parametrize("form", SHARED)
 VSR = load_paradigm("vsr")
 LEVELS = {"list_length": [2, 3]}
 TRIALS = 4

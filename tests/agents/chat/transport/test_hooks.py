@@ -299,3 +299,11 @@ def test_no_message_to_a_model_of_inspect_depends_on_what_is_right(
     assert both("forged") != right
     assert heard == asked
     assert len(asked) == 2 * 6
+
+
+def test_without_inspect_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    import spanlab
+
+    monkeypatch.setattr("spanlab.core.doors.installed", lambda _: False)
+    with pytest.raises(SpanLabError, match=r"needs the inspect-ai package, .* pip install 'spanlab\[inspect\]'$"):
+        spanlab.inspect_task("vsr", trials=4)
