@@ -259,7 +259,8 @@ def plan(
     from .power import power, smallest
 
     if value not in _UNITS and data:
-        reading: dict[str, Any] = {name: assumptions[name] for name in ("exclude", "recipe") if assumptions.get(name)}
+        names = ("exclude", "recipe")
+        reading: dict[str, Any] = {name: given for name in names if (given := assumptions.get(name))}
         value, by, conditions = _of_file(value, loaded(data, **reading), by, conditions)
     if value not in _UNITS:
         raise SpanLabError(
