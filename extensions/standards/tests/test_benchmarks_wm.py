@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -66,7 +67,7 @@ def test_every_study_has_people_whose_numbers_are_shares() -> None:
         else:
             assert table["accuracy"].between(0, 1).all()
         assert not table.duplicated(["participant", *(one.removeprefix("factor_") for one in facts["by"])]).any()
-        assert facts["source"]
+        assert re.search(r"\. doi:10\.\d{4}/\S+[^\s.]$", facts["source"]), name
         assert facts["differs"]
 
 

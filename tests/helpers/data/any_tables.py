@@ -14,6 +14,7 @@ GAPS = (
     *("trial", "set_size", "chance", "rt_ms", "session", "agent_kind", "missing answers", "unread", "few"),
     *("cue", "delay", "group"),
     *("all right", "all wrong", "same trials", "words", "practice", "pilot", "two paradigms", "odd times"),
+    *("nback", "no N", "angles"),
 )
 RULES = """exclude:
   - {leave_out: participants, where: accuracy, below: 0.4}
@@ -63,6 +64,11 @@ def tables(draw: st.DrawFn) -> pd.DataFrame:
         truth = random.rand(len(table)) < 0.5
         table["correct_answer"] = np.where(truth, '"same"', '"different"')
         table["answer"] = np.where(truth == table["correct"], '"same"', '"different"')
+    if "nback" in gaps:
+        table["record_match"] = random.rand(len(table)) < 0.3
+        table = table if "no N" in gaps else table.assign(factor_n=table["set_size"])
+    if "angles" in gaps:
+        table["error"] = random.normal(0, random.choice([0.4, 3, 30]), len(table))
     if "all right" in gaps:
         table["correct"] = True
     if "all wrong" in gaps:
