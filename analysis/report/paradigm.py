@@ -219,6 +219,7 @@ class NBack:
             return {}
         part = self.cells[(self.cells["measure"] == "dprime_pooled") & self.cells["mean"].notna()]
         rates = self.cells.pivot_table(index=["agent", "n"], columns="measure", values="mean", observed=True)
+        rates = rates.reindex(columns=["hit_rate", "false_alarm_rate"])  # of which there may be none
         always = rates[(rates["hit_rate"] == rates["false_alarm_rate"]) & rates["hit_rate"].isin([0, 1])].index
         part = part[~pd.MultiIndex.from_frame(part[["agent", "n"]]).isin(always)]
         said = {}
