@@ -16,6 +16,7 @@ from spanlab.paradigms import Percept
 from spanlab.sessions.studies.battery import Battery
 from spanlab.sessions.studies.study import Study, load_study
 from spanlab.sessions.studies.visit import Visit, VisitRequest, sit_down
+from spanlab.stimuli.render import PaletteName
 
 STUDY = """
 study: pair
@@ -148,7 +149,7 @@ class AtTheDoor:
         self.link: Mapping[str, str] = {}
         self.screen = SCREEN_REPORT.screen()
 
-    def seat(self, palette: str, language: str) -> WindowAgent:
+    def seat(self, palette: PaletteName, language: str) -> WindowAgent:
         return self.guest or Guest(takes_a_place_and_leaves())
 
     def ask(self, title: str, questions: Iterable[Question], wrong: Mapping[str, str]) -> Mapping[str, str]:

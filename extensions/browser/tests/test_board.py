@@ -47,12 +47,12 @@ def leaves(what: str) -> None:
 def somebody_of_each_kind(tmp_path: Path) -> StudyOffer:
     """One who finishes, one who leaves in the middle, and one who refuses."""
     offer = StudyOffer(study_in(tmp_path, STUDY), tmp_path / "data")
-    offer.take("finishes", "", AtTheDoor(Guest()))  # type: ignore[arg-type]
+    offer.take("finishes", "", AtTheDoor(Guest()))
     with pytest.raises(SpanLabError, match="the page was closed"):
-        offer.take("leaves", "", AtTheDoor(Guest(leaves)))  # type: ignore[arg-type]
+        offer.take("leaves", "", AtTheDoor(Guest(leaves)))
     refuses = Guest()
     refuses.decides = ["refuse"]
-    offer.take("refuses", "", AtTheDoor(refuses))  # type: ignore[arg-type]
+    offer.take("refuses", "", AtTheDoor(refuses))
     return offer
 
 

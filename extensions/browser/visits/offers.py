@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from spanlab.agents import PageContent, WindowAgent
 from spanlab.agents.human.input import check_box, read_pulse
+from spanlab.agents.human.pages import Question
 from spanlab.core import SpanLabError
 from spanlab.core.atomic_files import append_line
 from spanlab.core.locale import sentence
@@ -44,9 +45,6 @@ from ..participant.replacements import Replacements, TooManyReplacementsError
 from ..participant.screen import PageScreen, lacking
 from .admission import Tickets
 
-if TYPE_CHECKING:
-    from .visits import Visit as Host
-
 #: parameters of a link that say who takes part, where a study names none
 IDENTIFIERS = ("participant", "PROLIFIC_PID")
 #: the parameter of a signed link
@@ -78,6 +76,40 @@ class End:
 class LinkError(SpanLabError):
     """With this link nobody can take part, however often it is opened: its identifier or its
     session is wrong."""
+
+
+class Host(Protocol):
+    """Host of a visit: seats the participant at the page, and asks questions about them."""
+
+    def seat(self, palette: PaletteName, language: str) -> WindowAgent:
+        """Somebody at the page."""
+        ...
+
+    def ask(self, title: str, questions: Iterable[Question], wrong: Mapping[str, str]) -> Mapping[str, str]:
+        """Return what is typed in answer to the questions."""
+        ...
+
+    def recorded_in(self, folder: Path) -> None:
+        """The folder of the record, from now on."""
+        ...
+
+    def turned_away(self) -> None:
+        """There is no place for the participant."""
+        ...
+
+    @property
+    def link(self) -> Mapping[str, str]:
+        """Parameters of the link besides the participant."""
+        ...
+
+    @property
+    def screen(self) -> PageScreen:
+        """The screen of the page."""
+        ...
+
+    def calibrate(self, what: Sequence[str], canvas_deg: float | None, language: str) -> None:
+        """Have the participant measure the screen, and where their eyes are."""
+        ...
 
 
 def check_page(

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from typing_extensions import override
 
@@ -33,10 +33,7 @@ from ..participant.agent import BrowserParticipant
 from ..participant.channel import Channel
 from ..participant.frames import FrameStore
 from ..participant.screen import PageScreen
-from .offers import IDENTIFIERS, End, check_page
-
-if TYPE_CHECKING:
-    from .visits import Visit
+from .offers import IDENTIFIERS, End, Host, check_page
 
 #: Sessions that others have begun are known after so many seconds.
 _FRESH_S = 10.0
@@ -248,7 +245,7 @@ class ParadigmOffer:
         """The function that reads all sessions of people with the paradigm."""
         return ParadigmMonitor(self.paradigm.name, self.data, judge)
 
-    def take(self, participant: str, session: str, host: Visit) -> End:
+    def take(self, participant: str, session: str, host: Host) -> End:
         """Take a participant through the session, or through the rest of it; who has finished sees
         the last page again."""
         end = End(sentence("session.thanks", self.language), (sentence("session.thanks_body", self.language),))
