@@ -8,7 +8,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, cast
 
 import spanlab
 from spanlab.agents.chat import Endpoint
@@ -195,11 +195,22 @@ def _costs_nothing(asked: Mapping[str, Any]) -> bool:
     return all(model.startswith(_HERE) or (local and "@" not in model.removesuffix(f"@{server}")) for model in models)
 
 
-def _agents(asked: Mapping[str, Any]) -> list[str]:
-    named = asked.get("agents", [])
+def listed_in(asked: Mapping[str, Any], key: str) -> list[Any]:
+    """A list that a page has sent; an empty one where it has sent nothing.
+
+    Raises
+    ------
+    SpanLabError
+        when it is no list.
+    """
+    named = asked.get(key) or []
     if not isinstance(named, list):
-        raise SpanLabError(f"the agents are a list of names; found '{named}'")
-    agents = [str(agent).strip() for agent in named if str(agent).strip()]
+        raise SpanLabError(f"the {key} are a list of names; found '{named}'")
+    return cast("list[Any]", named)
+
+
+def _agents(asked: Mapping[str, Any]) -> list[str]:
+    agents = [name for agent in listed_in(asked, "agents") if (name := str(agent).strip())]
     server = str(asked.get("server", "")).strip()
     models = str(asked.get("chat", "")).replace(",", " ").split()
     at = f"@{server}" if _provider(server) else ""

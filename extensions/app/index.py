@@ -145,7 +145,7 @@ class SessionIndex:
     def _keep(self) -> None:
         content = {"version": _VERSION, "sessions": [asdict(line) for line in self._lines.values()]}
         with suppress(OSError, SpanLabError):  # a folder that cannot be written is read again next time
-            self._file.parent.mkdir(parents=True, exist_ok=True)
+            self._file.parent.mkdir(0o700, parents=True, exist_ok=True)
             write_json(self._file, content, together=True)  # by several apps
 
 

@@ -28,6 +28,7 @@ from spanlab.paradigms import load_paradigm
 from . import shown
 from .asking import (
     estimate,
+    listed_in,
     providers,
     replay_arguments,
     resume_arguments,
@@ -458,7 +459,7 @@ class AppPages:
     async def _compare(self, asked: Mapping[str, Any]) -> Response:
         """Make a report of the chosen sessions, or of all that were searched for."""
         lines = await run_in_threadpool(self.index.lines)
-        wanted = set(asked.get("sessions") or ())
+        wanted = {*map(str, listed_in(asked, "sessions"))}
         if study := str(asked.get("study", "")):
             of_study = f"{(await run_in_threadpool(self.studies.study, study)).name}/"
             wanted = {line.path for line in lines if line.path.startswith(of_study)}

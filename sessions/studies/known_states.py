@@ -33,8 +33,8 @@ class KnownStates:
     def state(self, folder: Path) -> tuple[str, State] | None:
         """The progress of a paradigm's session, as :func:`state_of` returns it."""
         path, mark = folder.relative_to(self._data).as_posix(), _mark(folder)
-        known = self._before.get(path)
-        if known is None or known[0] != mark:
+        known: list[Any] = self._before.get(path, [None])
+        if known[0] != mark:
             named = state_of(folder)
             if named is None or named[1].quiz is not None:
                 return named

@@ -477,7 +477,7 @@ def test_a_report_that_was_killed_on_its_way_to_its_place_is_whole(
 
         return one
 
-    place, left, standing = tmp_path / "report", 0, list[set[str]]()
+    place, left, moment, standing = tmp_path / "report", 0, 0, list[set[str]]()
     for moment in range(20):
         for old in tmp_path.iterdir():
             shutil.rmtree(old)
