@@ -54,7 +54,13 @@ def recorded_agent(name: str) -> Recorded:
 def _trials(session: Session, events: Sequence[Event]) -> Iterator[tuple[list[Percept], list[Response]]]:
     """Return the percepts of each finished trial for machines, and the answers."""
     for trial in taken_trials(session, events):
-        yield [percept for percept, _ in trial.steps], [_response(line) for line in trial.questions]
+        yield (
+            [percept for percept, _ in trial.steps],
+            [
+                Response(as_tuple(line["value"]), line["rt_ms"], line["raw"], line["outcome"], line["notes"])
+                for line in trial.questions
+            ],
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +116,6 @@ def taken_trials(session: Session, events: Sequence[Event], practice: bool = Fal
         yield TakenTrial(
             key, start, trial, [(step.shown_after(line.get("feedback", "missed")), line) for step, line in lines]
         )
-
-
-def _response(line: AskedStep) -> Response:
-    return Response(as_tuple(line["value"]), line["rt_ms"], line["raw"], line["outcome"], line["notes"])
 
 
 class Recalled(Journal):

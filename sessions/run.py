@@ -97,10 +97,34 @@ def begin(
         agent, paradigm, request.language, resolve_levels(paradigm, plan[0].levels, plan[0].seed)
     )
     agent.ready()
+    settings = settings_of(agent)
     info = {
-        **_agent_entries(agent, paradigm, request),
-        **_paradigm_entries(paradigm, request.source),
-        **_session_entries(planned, instructions, now()),
+        "format_version": FORMAT_VERSION,
+        "session": "",
+        "participant": request.participant,
+        "agent_kind": agent.kind.name,
+        "agent": agent.name,
+        "oracle": agent.kind.oracle,
+        "agent_settings": settings,
+        "agent_settings_hash": settings_hash(agent),
+        "label": settings.get("label", ""),
+        "paradigm": paradigm.name,
+        "paradigm_version": paradigm.version,
+        "paradigm_hash": paradigm.hash,
+        "paradigm_title": paradigm.title,
+        "paradigm_source": request.source or paradigm.name,
+        **_of_own_file(request.source),
+        "human": paradigm.source.human,
+        "generator": request.generator,
+        "seed": request.seed,
+        "design": request.design,
+        "language": request.language,
+        "instructions": instructions,  # before the first trial; they may change with the levels of factors
+        "pilot": request.pilot,
+        "practice": planned.request.practice,
+        "like": request.like,
+        "created": now(),
+        "versions": dict(_installed()),
         **request.extra,
         **_levels_entries(planned),
         **_sentences_of(agent, paradigm, planned.asked, request.generator, request.language),
@@ -124,57 +148,6 @@ def begin(
     except UnwritableError as error:
         raise UnwritableError(f"{error}; choose another folder with --data") from None
     return Session(folder, paradigm, tuple(plan), info | {"session": folder.name})
-
-
-def _agent_entries(agent: Agent, paradigm: Paradigm, request: Request) -> dict[str, Any]:
-    """The entries of ``session.json`` about the agent."""
-    settings = settings_of(agent)
-    return {
-        "format_version": FORMAT_VERSION,
-        "session": "",
-        "participant": request.participant,
-        "agent_kind": agent.kind.name,
-        "agent": agent.name,
-        "oracle": agent.kind.oracle,
-        "agent_settings": settings,
-        "agent_settings_hash": settings_hash(agent),
-        "label": settings.get("label", ""),
-    }
-
-
-def _paradigm_entries(paradigm: Paradigm, source: str) -> dict[str, Any]:
-    """The entries of ``session.json`` about the paradigm."""
-    return {
-        "paradigm": paradigm.name,
-        "paradigm_version": paradigm.version,
-        "paradigm_hash": paradigm.hash,
-        "paradigm_title": paradigm.title,
-        "paradigm_source": source or paradigm.name,
-        **_of_own_file(source),
-        "human": paradigm.source.human,
-    }
-
-
-def _session_entries(plan: SessionPlan, instructions: str, created: str) -> dict[str, Any]:
-    """The entries of ``session.json`` about the session itself.
-
-    Parameters
-    ----------
-    instructions : before the first trial; they may change with the levels of factors
-    """
-    request = plan.request
-    return {
-        "generator": request.generator,
-        "seed": request.seed,
-        "design": request.design,
-        "language": request.language,
-        "instructions": instructions,
-        "pilot": request.pilot,
-        "practice": request.practice,
-        "like": request.like,
-        "created": created,
-        "versions": dict(_installed()),
-    }
 
 
 def _levels_entries(plan: SessionPlan) -> dict[str, Any]:

@@ -80,13 +80,9 @@ class Field:
 def fields_of(model: type) -> tuple[Field, ...]:
     """The fields of a model, in the order in which they are declared."""
     hints = get_type_hints(model, include_extras=True)
-    return tuple(_field(name, hint, name in keys_of(model)) for name, hint in hints.items())
-
-
-def keys_of(model: type) -> frozenset[str]:
-    """The keys that a model declares as required; those that are marked otherwise one by one are
-    among them."""
-    return getattr(model, "__required_keys__", frozenset())
+    # those that are marked otherwise one by one are among them
+    required = getattr(model, "__required_keys__", frozenset[str]())
+    return tuple(_field(name, hint, name in required) for name, hint in hints.items())
 
 
 def _field(name: str, hint: Any, required: bool) -> Field:

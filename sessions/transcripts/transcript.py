@@ -160,11 +160,6 @@ class Transcript:
         """Return whether a trial is finished."""
         return key in self._ended
 
-    def _conversation_lines(self, key: str) -> list[Mapping[str, Any]]:
-        """The replies of a conversation: what a judge was asked, and how probable answers are, is
-        not part of it."""
-        return [line for line in self._kept.get(key, ()) if "judge" not in line and "scores" not in line]
-
     def talk(self, key: str) -> Talk:
         """The conversation of a trial.
 
@@ -184,7 +179,9 @@ class Transcript:
             if start is not None
             else _Drawer([letter_picture(letters) for letters in LETTERS], [])
         )
-        lines_of_replies = self._conversation_lines(key)
+        # what a judge was asked, and how probable answers are, is not part of a conversation
+        kept = self._kept.get(key, ())
+        lines_of_replies = [line for line in kept if "judge" not in line and "scores" not in line]
         turns = [
             _turn(line, drawn, bool(place), following)
             for place, (line, following) in enumerate(zip(lines_of_replies, [*lines_of_replies[1:], None], strict=True))

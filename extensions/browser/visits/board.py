@@ -72,6 +72,7 @@ class MonitorBoard:
             for name, visitor in present.items()
             if name not in latest
         ]
+        notices = sorted([*self._desk.notices.last, *self._desk.neighbours.notices], reverse=True)
         return {
             "title": self._desk.offer.title,
             "at": now,
@@ -82,12 +83,8 @@ class MonitorBoard:
             "header": list(table.header),
             "rows": rows[::-1],
             "arriving": arriving,
-            "messages": [[at, text.splitlines()[0]] for at, text in self._notices()],
+            "messages": [[at, text.splitlines()[0]] for at, text in notices[:20]],
         }
-
-    def _notices(self) -> list[tuple[float, str]]:
-        """The last sentences, the newest first."""
-        return sorted([*self._desk.notices.last, *self._desk.neighbours.notices], reverse=True)[:20]
 
 
 def _page(visitor: Presence | None) -> str:
