@@ -20,7 +20,7 @@ from ..data.scoring import WHO, Scored, plural, score_table
 from ..data.style import GROUP_MEANS
 from ..data.unread import testable, withheld_cells
 from ..inference import Claim, Margin, claim_of, claimed, judged
-from ..means.cell_means import USED, Cells
+from ..means.cell_means import Cells
 from ..means.contrasts import Contrast
 from .curves import Averages, Estimator, Evidence, Guessing, published_curve
 from .sensitivity import RATES, Sensitivity
@@ -275,9 +275,6 @@ class Effect:
         }
         scored = Scored(items.assign(**plain), scored.intrusions, ()) if plain else scored
         ready = self.prepare(scored) if self.prepare else scored
-        if self.averages and len(ready.items) > len(items):  # several rows of each answer are kept narrow
-            left = {*items.columns} - {*USED, *self.by, *self.needs, self.value, self.without, *scored.conditions}
-            ready = Scored(ready.items.drop(columns=[*left], errors="ignore"), ready.intrusions, ready.notes)
         if self.order or self.x not in ready.items.columns:
             return ready
         axis = ready.items[self.x]
