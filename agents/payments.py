@@ -109,7 +109,7 @@ def in_vain(lines: Iterable[Mapping[str, Any]]) -> InVain:
     under_way: dict[tuple[Any, ...], list[bool]] = {}  # whether each of them is gone
     lost = in_doubt = 0
     for line in lines:
-        departures = under_way.setdefault(_which(line), [])
+        departures = under_way.setdefault((line["trial"], line["attempt"], line["ask"], line["request"]), [])
         if line.get("begun") is True:
             departures.append(False)
         elif not departures:
@@ -139,10 +139,6 @@ def taken_in_vain(lines: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]
 def faults(lines: Iterable[Mapping[str, Any]]) -> Counter[str]:
     """Count the faults on the way to replies, by the word for each."""
     return Counter(str(line["fault"]) for line in lines if "fault" in line)
-
-
-def _which(line: Mapping[str, Any]) -> tuple[Any, ...]:
-    return line["trial"], line["attempt"], line["ask"], line["request"]
 
 
 def _is_refusal(line: Mapping[str, Any]) -> bool:

@@ -1,5 +1,5 @@
-"""Every figure by its name: those of effects, of reaction times, of N-back, of the benchmark's
-paper, and those of other packages. The command line, the report, ``spanlab check``, Python and the
+"""Every figure by its name: those of effects, of reaction times, of the benchmark's paper, and those
+of other packages. The command line, the report, ``spanlab check``, Python and the
 documentation all go by it."""
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from .figures.effect_figure import effect_figure
 from .figures.error_figure import ERROR_DISTRIBUTION
 from .figures.figure import SECTIONS, FigureDeclaration, Wish
 from .figures.groups_figure import GROUPS
-from .figures.nback_study import NBACK_FIGURES
 from .figures.reaction_time_figure import REACTION_TIME
 from .figures.roc_figure import ROC, ZROC
 from .figures.worm import NUMBERS, PAPER_FIGURES, UNITS, elsewhere, paper_figure
@@ -35,7 +34,6 @@ class Figures(Instances[FigureDeclaration]):
             REACTION_TIME,
             ROC,
             ZROC,
-            *NBACK_FIGURES,
             *map(paper_figure, PAPER_FIGURES),
         )
         super().__init__("figure", "spanlab.figures", FigureDeclaration, declarations)

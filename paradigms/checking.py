@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import ParadigmError, Problem, SpanLabError
+from ..core.json_values import as_list
 from ..stimuli import Stimulus
 from ..stimuli.kinds.files import refuse_sounds
 from ..stimuli.render.pixels import drawn, picture
@@ -269,7 +270,7 @@ def _dead_keys(paradigm: Paradigm, kinds: dict[ResponseKind, None]) -> Iterator[
                 named = _paths_to(
                     paradigm.data.get("timeline"),
                     ("timeline",),
-                    lambda at, values, key=key: at == "keys" and _holds(values, key),
+                    lambda at, values, key=key: at == "keys" and key in map(str, as_list(values)),
                 )
                 paths = _paths_to(
                     paradigm.data.get("timeline"), ("timeline",), lambda at, values, kind=kind: at == kind.name
@@ -278,10 +279,6 @@ def _dead_keys(paradigm: Paradigm, kinds: dict[ResponseKind, None]) -> Iterator[
                 yield paradigm.reader.document.problem(
                     path, f"the answer '{kind.label(value)}' could not be given: {why}"
                 )
-
-
-def _holds(values: Any, key: str) -> bool:
-    return isinstance(values, list) and key in map(str, values)
 
 
 def _paths_to(value: Any, path: YamlPath, matches: Callable[[str, Any], bool]) -> Iterator[YamlPath]:

@@ -338,11 +338,12 @@ def effects() -> str:
 
 def nback_figures() -> str:
     """The figures of N-back blocks: what they show, and how."""
-    from spanlab.analysis.figures.nback_study import NBACK_FIGURES
+    from spanlab.analysis.figure_catalogue import FIGURES
 
     lines = [
         (f"`{figure.name}`", figure.title, figure.line.removeprefix(f"N-back: {figure.title}").strip(" ()"))
-        for figure in NBACK_FIGURES
+        for figure in FIGURES
+        if figure.name.startswith("nback_")
     ]
     return table(("name", "shows", "how"), lines)
 

@@ -485,7 +485,9 @@ class InProcess(SendHook):
         # the last token that is shared is read again: it says how probable the next one is
         alike = [one == other for one, other in zip(before, tokens, strict=False)]
         shared = min([*(at for at, same in enumerate(alike) if not same), len(alike), len(tokens)]) - 1
-        if past is None or shared < 1 or not _can_be_cut(past):
+        # where layers look at windows, or keep a state, a memory cannot go back to an earlier token
+        layers = {type(layer).__name__ for layer in getattr(past, "layers", ())}
+        if shared < 1 or layers != {"DynamicLayer"}:
             shared, past = 0, importlib.import_module("transformers").DynamicCache(config=model.config)
             found = model(**inputs, **{_memory_of(model): past}, use_cache=True)
         else:
@@ -533,12 +535,6 @@ def _stops(options: Mapping[str, Any]) -> list[str]:
 def _memory_of(model: Any) -> str:
     """The name under which a model takes its memory of earlier tokens."""
     return "cache" if "cache" in inspect.signature(model.forward).parameters else "past_key_values"
-
-
-def _can_be_cut(past: Any) -> bool:
-    """Whether a memory of tokens can go back to an earlier one: not where layers look at windows, or
-    keep a state."""
-    return {type(layer).__name__ for layer in getattr(past, "layers", [None])} == {"DynamicLayer"}
 
 
 def _pieces(tokenizer: Any, tokens: Sequence[int]) -> list[str]:

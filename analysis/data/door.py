@@ -411,7 +411,8 @@ class _Reading:
         if "participant" in table.columns and "agent" not in table.columns and "agent_kind" not in table.columns:
             table["agent"] = table["agent_kind"] = PARTICIPANT.name
             told = ["answers are taken as those of people"]
-        if "agent" not in table.columns and "agent_kind" in table.columns and _all_people(table["agent_kind"]):
+        kinds = set(_plain_texts(table["agent_kind"])) if "agent_kind" in table.columns else set()
+        if "agent" not in table.columns and kinds == {PARTICIPANT.name}:
             table["agent"] = PARTICIPANT.name
         if "paradigm" not in table.columns:
             table["paradigm"] = self.file.stem
@@ -845,10 +846,6 @@ def _items_of(text: Any) -> list[str | None]:
     plain = "" if text is None or text != text else str(text).strip()
     parts = re.split(r"[\s,;|]+", plain) if re.search(r"[\s,;|]", plain) else [*plain]
     return [None if part in NOTHING_GIVEN else part for part in parts]
-
-
-def _all_people(kinds: pd.Series) -> bool:
-    return set(_plain_texts(kinds)) == {PARTICIPANT.name}
 
 
 def _is_number(values: pd.Series) -> bool:

@@ -309,7 +309,8 @@ def draw(spec: dict[str, Any], agents: Sequence[Look], sheet: Sheet = PLAIN) -> 
     theme = print_theme(agents, sheet)
     legend, title = legend_of(spec, agents), spec.get("title")
     chart = {key: value for key, value in (for_page(spec) if legend else spec).items() if key != "title"}
-    chart = in_dark(chart, agents) if sheet.theme == "dark" else chart
+    if sheet.theme == "dark":
+        chart = recoloured(chart, {look.light: look.dark for look in agents})
     if sheet.width_mm is None:
         return composed(_drawn(chart, agents, theme), title, legend, sheet, theme)
     room = wanted = sheet.width_mm * PX
@@ -447,11 +448,6 @@ def fitted(spec: Mapping[str, Any], width: float) -> dict[str, Any]:
         wide = width - axis
         return {**spec, "width": wide, "height": max(120.0, min(wide * 0.57, 300.0))}
     return dict(spec)
-
-
-def in_dark(spec: Mapping[str, Any], agents: Sequence[Look]) -> dict[str, Any]:
-    """A declaration whose colours of answerers are those on black."""
-    return recoloured(spec, {look.light: look.dark for look in agents})
 
 
 def recoloured(spec: Mapping[str, Any], colours: Mapping[str, str]) -> dict[str, Any]:

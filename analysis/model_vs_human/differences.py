@@ -127,7 +127,7 @@ def from_people(data: Data, paradigm: str, within: Set[Place] | None = None) -> 
             mine, theirs = (_mean(cells, [at[place] for place in shared]) for at in (places, points[people]))
             differences[who[2]] = _difference(
                 who,
-                _lower_first(people[2]),
+                people[2][:1].lower() + people[2][1:],
                 (mine, theirs),
                 cells.unit[places[shared[0]]],
                 conditions=len(shared),
@@ -262,10 +262,6 @@ def _levels(values: Set[Any]) -> str:
             for value in sorted(values, key=lambda value: (isinstance(value, str), value))
         ]
     )
-
-
-def _lower_first(people: str) -> str:
-    return people[:1].lower() + people[1:]
 
 
 def _over(effect: Effect, places: Collection[Place], everywhere: Set[Place]) -> str:

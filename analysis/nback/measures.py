@@ -150,7 +150,9 @@ def _sorted_answers(items: pd.DataFrame, matching: np.ndarray, back: np.ndarray,
     belong to any but the last two."""
     place = items["serial_position"].fillna(items["ask"]).to_numpy(float)
     has_back = ~(place <= back)  # without positions every item counts
-    given = _flags(items, "record_prefilled")
+    given = (
+        numbers(items["record_prefilled"]) == 1 if "record_prefilled" in items.columns else np.zeros(len(items), bool)
+    )
     in_time = has_back | rules.first_n
     counted = in_time & (~given | rules.prefilled)
     right = items["correct"].to_numpy(float) == 1
@@ -247,7 +249,3 @@ def describe_exceptions(blocks: pd.DataFrame, rules: Rules = OURS) -> list[str]:
             " own."
         )
     return notes
-
-
-def _flags(items: pd.DataFrame, name: str) -> np.ndarray:
-    return numbers(items[name]) == 1 if name in items.columns else np.zeros(len(items), bool)

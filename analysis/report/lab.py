@@ -419,10 +419,6 @@ def mean_spans(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _many(row: Mapping[Any, Any]) -> str:
-    return f"{row['n']} people" if row["unit"] == "person" else plural(row["n"], "session")
-
-
 _SESSIONS: list[PageColumn] = [
     words_of("who"),
     words_of("span"),
@@ -438,6 +434,6 @@ _MEANS: list[PageColumn] = [
     ("95% interval", lambda row: limits(row["low"], row["high"])),
     ("SD", lambda row: number(row["sd"])),
     ("range", lambda row: f"{row['lowest']:g} to {row['highest']:g}"),
-    ("n", _many),
+    ("n", lambda row: f"{row['n']} people" if row["unit"] == "person" else plural(row["n"], "session")),
     words_of("note"),
 ]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +56,9 @@ def likeness(part: Scored, paradigm: str, by: str, margins: Mapping[str, Margin]
     names, called = ((by,) if by else ()), plain_name(by).replace("_", " ")
     part = testable(part, names)
     cells = unit_means(part, names)
-    tables = {"points": _table(_places(cells, names), _of_means(cells), cells, "correct", called)}
+    tables = {
+        "points": _table(_places(cells, names), partial(contrast_of, cells, shares=True), cells, "correct", called)
+    }
     sensitive = _detected(part, paradigm, names)
     if sensitive is not None:
         of, signal_cells = sensitive
@@ -76,10 +79,6 @@ def likeness(part: Scored, paradigm: str, by: str, margins: Mapping[str, Margin]
 
 def _places(cells: Cells, names: Sequence[str]) -> dict[tuple[str, ...], dict[Any, Any]]:
     return {who: dict(points) for who, points in cells.points(names).items()}
-
-
-def _of_means(cells: Cells) -> Any:
-    return lambda places, weights: contrast_of(cells, places, weights, shares=True)
 
 
 def _of_sensitivity(of: Sensitivity, cells: Cells) -> Any:

@@ -80,7 +80,9 @@ class Gate:
         if request.url.path == "/" and "token" in request.query_params:
             if not self._known(request.query_params["token"]):
                 return _strange()
-            entered = RedirectResponse(_own_page(request.query_params.get("page", "/")), 303)
+            page = request.query_params.get("page", "/")
+            own = re.fullmatch(r"/(?:[^/\\\s][^\\\s]*)?", page)  # never one that leads elsewhere
+            entered = RedirectResponse(page if own else "/", 303)
             entered.set_cookie(self._cookie(request), self._token, httponly=True, samesite="strict", path="/")
             return entered
         if not self._known(request.cookies.get(self._cookie(request), "")):
@@ -96,11 +98,6 @@ class Gate:
     def _cookie(request: Request) -> str:
         """Cookies know no ports: two apps on one computer have cookies of different names."""
         return f"spanlab-app-{request.url.port or 80}"
-
-
-def _own_page(page: str) -> str:
-    """A page of the app; the first for whatever leads elsewhere."""
-    return page if re.fullmatch(r"/(?:[^/\\\s][^\\\s]*)?", page) else "/"
 
 
 def _strange() -> Response:

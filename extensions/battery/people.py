@@ -109,10 +109,6 @@ def _ratio(rows: Rows) -> float:
     return float(rows["taken"].sum()) / possible if possible else np.nan
 
 
-def _omitted(rows: Rows) -> float:
-    return _mean(rows["omitted"])
-
-
 def _time(share: float) -> Callable[[Rows], float]:
     def of(rows: Rows) -> float:
         times = rows["rt_ms"][(rows["correct"] == 1) & np.isfinite(rows["rt_ms"])]
@@ -208,7 +204,7 @@ ACCURACY = (
         "omitted",
         "Share of questions without an answer in time, or with an answer that is not allowed.",
         "share, 0 to 1",
-        _omitted,
+        lambda rows: _mean(rows["omitted"]),
     ),
 )
 TIMES = (

@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from spanlab.analysis.figures import declared, recoloured, title_lines
+from spanlab.analysis.figures import declared, title_lines
 
 from .projection import Plane
 
@@ -19,7 +19,7 @@ COLOURS = ("#0069b0", "#c84a00", "#00805c", "#b07c00", "#b5488c", "#3f9fd6", "#5
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "wedge", "triangle-right")
 #: Colours on black, by those on white: of groups, of paper and of words beside a map. What stands
 #: in coloured cells stays as it is.
-_ON_BLACK = dict(
+ON_BLACK = dict(
     zip(COLOURS, ("#5cb3f0", "#ff9356", "#3fcf9f", "#e0b040", "#ee8fc8", "#a3d9f7", "#b3aee8", "#e8e8e8"), strict=True)
 ) | {
     "#ffffff": "#15171b",
@@ -38,11 +38,6 @@ _LEGEND = {
     "titleLimit": 300,
     "labelFontSize": 11,
 }
-
-
-def on_black(spec: dict[str, Any]) -> dict[str, Any]:
-    """A declaration of this module for a dark background."""
-    return recoloured(spec, _ON_BLACK)
 
 
 def variance_map(matrix: np.ndarray, tasks: Sequence[str], labels: np.ndarray, *, title: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from spanlab.analysis.data import plural, with_sign
-from spanlab.analysis.figures import Sheet, draw
+from spanlab.analysis.figures import Sheet, draw, recoloured
 from spanlab.core import __version__, written_in
 
 from . import charts
@@ -595,7 +595,7 @@ def _drawn(name: str, caption: str, spec: dict[str, Any], out: Path) -> dict[str
         "name": name,
         "caption": caption,
         "source": _inside(draw(plain, ())),
-        "dark": _inside(draw(charts.on_black(plain), (), Sheet(theme="dark"))),
+        "dark": _inside(draw(recoloured(plain, charts.ON_BLACK), (), Sheet(theme="dark"))),
     }
 
 

@@ -191,7 +191,9 @@ class GistEpisode(Episode):
             return None
         stimulus = percept.for_machine.stimulus
         answer = None if percept.ask is None else self._answer(percept.ask, stimulus)
-        if percept.ask is None or not _judged_by_sight(percept.ask):
+        kind = None if percept.ask is None else percept.ask.kind
+        # whether something on display is symmetric is seen: nothing has to be remembered
+        if not isinstance(kind, Choice) or kind.options not in (_SYMMETRIC, _SYMMETRIC[::-1]):
             self._gist.take(elements(stimulus))
         return None if percept.ask is None else Response(answer)
 
@@ -287,12 +289,6 @@ class GistEpisode(Episode):
         held = list(self._gist.held)
         rest = [cell for cell in kind.guess(self._random) if cell not in held]  # type: ignore[union-attr]
         return tuple((held + rest)[: kind.take])  # type: ignore[return-value]
-
-
-def _judged_by_sight(ask: Ask) -> bool:
-    """Return whether a question is about what is on display, and nothing to be remembered: is it
-    symmetric?"""
-    return isinstance(ask.kind, Choice) and ask.kind.options in (_SYMMETRIC, _SYMMETRIC[::-1])
 
 
 def _symmetric(cells: Sequence[Hashable], side: int = 10) -> bool | None:

@@ -77,7 +77,7 @@ def conversations(
     session = same_trials(shared.folder)
     taken = list(taken_trials(session, read_events(shared.folder), practice=practice and not per_trial))
     if per_trial:
-        yield from (trial_in_words(session, one, shared, data) for one in taken)
+        yield from (_merged(_turns_of(_told(session, one, Before(), shared, data))) for one in taken)
         return
     turns: list[Turn] = []
     past: Past | None = None
@@ -88,17 +88,6 @@ def conversations(
         turns += [("user", sentence) for sentence in said_after(session.paradigm, one, following, _language(session))]
     if turns:
         yield _merged(turns)
-
-
-def trial_in_words(session: Session, one: TakenTrial, shared: SharedSession, data: SharedData) -> list[Turn]:
-    """A trial as a conversation of its own, with the instructions.
-
-    Raises
-    ------
-    SpanLabError
-        when a display cannot be said in words.
-    """
-    return _merged(_turns_of(_told(session, one, Before(), shared, data)))
 
 
 def _language(session: Session) -> str:

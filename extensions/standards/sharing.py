@@ -371,7 +371,9 @@ def gather(sources: Sequence[str], options: Sharing, report: Report, place: Path
             frozenset(_free_phases(info["paradigm_data"])),
             options.seeds and (options.with_seeds or _seeds_safe(info, options)),
         )
-        hashed = info["agent_settings_hash"] if person or options.with_seeds or not _of_somebody(info) else label
+        # the settings of such a machine may tell whose trials or answers it repeats
+        repeats = kind_named(info["agent_kind"]).role == "replay" or not seed_independent(info)
+        hashed = info["agent_settings_hash"] if person or options.with_seeds or not repeats else label
         sessions.append(SharedSession(folder, info, label, person, visit, finished, free, asked, seeds, hashed))
         participant = participants.setdefault(
             label, SharedParticipant(label, person, info["agent_kind"], _agent(info), _caution(info), {})
@@ -471,11 +473,6 @@ _SEEDS_SHARED = (
 def _seeds_safe(info: SessionInfo, options: Sharing) -> bool:
     """Return True if the seeds of a session tell nothing about people that is not shared anyway."""
     return seed_independent(info) or (options.real_ids and kind_named(info["agent_kind"]).person)
-
-
-def _of_somebody(info: SessionInfo) -> bool:
-    """Return True if the settings of a machine may tell whose trials or answers it repeats."""
-    return kind_named(info["agent_kind"]).role == "replay" or not seed_independent(info)
 
 
 def _check_fields(wanted: Sequence[str], infos: Sequence[SessionInfo]) -> None:

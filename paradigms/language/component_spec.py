@@ -8,7 +8,7 @@ and filled by the same reader.
 from __future__ import annotations
 
 import marshal
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -89,10 +89,6 @@ class Reader:
                 self.report(path, message)
             return None
 
-    def reporter(self, path: YamlPath) -> Callable[[YamlPath, str], None]:
-        """Report below ``path``."""
-        return lambda below, message: self.report(path + tuple(below), message)
-
     def public(self, variables: Iterable[str]) -> frozenset[str]:
         """Of the names that are known somewhere, those that may be told to whoever answers: levels
         of factors, and how often a loop has gone round."""
@@ -106,7 +102,7 @@ class Reader:
 
     def template(self, value: Any, path: YamlPath, variables: Iterable[str], gaps: Iterable[str] = ()) -> Template:
         """A value with expressions inside; ``gaps`` are names in braces that somebody else fills."""
-        return Template(value, self.reporter(path), variables, gaps)
+        return Template(value, lambda below, message: self.report(path + tuple(below), message), variables, gaps)
 
     def fill(self, template: Template, path: YamlPath, env: Environment) -> Any:
         """Fill a template in; what goes wrong is reported with its line."""

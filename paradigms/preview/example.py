@@ -8,7 +8,7 @@ purpose of their own.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Literal
@@ -218,14 +218,9 @@ def _example_trial(
         pictured = displays_of(
             compile_trial(paradigm, crossed, seed := trial_seed("example", 0, number), generator), example.each
         )
-        if _has_answer(pictured, example.answer):
+        if example.answer in [question.answer for display in pictured for question in display.questions]:
             return crossed, seed
     return crossed, first  # where no trial has the answer that is wanted
-
-
-def _has_answer(pictured: Iterable[ExampleDisplay], answer: object) -> bool:
-    """Return whether a question of an example has an answer."""
-    return answer in [question.answer for display in pictured for question in display.questions]
 
 
 def displays_of(trial: Trial, each: int | None, reasons: Sequence[Reason] = ()) -> list[ExampleDisplay]:

@@ -98,7 +98,8 @@ def read_symbols(text: str, labels: Sequence[str], blank: str, take: int | None)
     if gapped is None:
         return None
     text = gapped.translate(_DRESS)
-    if _only_numbers(text) and not all(_made_of(number, labels) for number in re.findall(r"\d+", text)):
+    bare = any(sign.isdigit() for sign in text) and not any(sign.isalpha() for sign in text)  # a list of numbers alone
+    if bare and not all(_made_of(number, labels) for number in re.findall(r"\d+", text)):
         return None
     runs = _runs(text, labels, blank)
     if len(runs) == 1 and runs[0].whole:
@@ -108,11 +109,6 @@ def read_symbols(text: str, labels: Sequence[str], blank: str, take: int | None)
     if not sequences and take == 1 and len(runs) == 1 and all(label.isdigit() for label in labels):
         return runs[0].values
     return sequences[0] if len(set(sequences)) == 1 and take in (None, len(sequences[0])) else None
-
-
-def _only_numbers(text: str) -> bool:
-    """Return whether a reply is a bare list of numbers."""
-    return any(sign.isdigit() for sign in text) and not any(sign.isalpha() for sign in text)
 
 
 def _made_of(number: str, labels: Sequence[str]) -> bool:

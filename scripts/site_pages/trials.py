@@ -29,7 +29,6 @@ import pandas as pd
 from PIL import Image
 
 import spanlab
-from spanlab.agents.human.input import USUAL
 from spanlab.core import SpanLabError
 from spanlab.extensions.browser.participant.frames import FrameStore, TrialPictures
 from spanlab.extensions.browser.participant.messages import COLOURS_OF_PAGES, paragraphs, trial_message, words
@@ -146,7 +145,7 @@ def recording(taken: Taken) -> dict[str, Any]:
     number = itertools.count()
     for trial in taken.trials:
         made = TrialPictures(frames, SIZE_PX, "published", name=lambda: f"p{next(number)}")
-        message = trial_message([step.percepts for step in trial.steps], made, language, 800, USUAL)
+        message = trial_message([step.percepts for step in trial.steps], made, language, 800)
         one_of = {}  # equal pictures are kept once
         for name, future in made.pictures.items():
             data = small(future.result())

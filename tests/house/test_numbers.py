@@ -17,8 +17,8 @@ ROOT = Path(__file__).resolve().parents[2]
 COUNTED: list[tuple[str, str, Callable[[], int]]] = [
     ("README.md", r"ships with (\d+) paradigms", lambda: len(list_paradigms())),
 ]
-#: statements that the core and the extensions may have: whoever adds takes something away
-CORE, EXTENSIONS = 41_200, 14_060
+#: statements that the core, and all of the package, may have: whoever adds takes something away
+CORE, PACKAGE = 41_000, 55_000
 #: words of a guide, and of all documents that are written by hand
 GUIDE, DOCUMENTS = 1_500, 75_000
 
@@ -39,8 +39,8 @@ def test_a_document_counts_rightly(document: str, words: str, count: Callable[[]
 def test_the_house_grows_no_further() -> None:
     rooms = statements.by_room(ROOT)
     extensions = sum(count for room, count in rooms.items() if room.partition("/")[0] == statements.EXTENSIONS)
-    assert extensions <= EXTENSIONS
     assert rooms.total() - extensions <= CORE
+    assert rooms.total() <= PACKAGE
 
 
 def pages_of(entries: object) -> list[str]:

@@ -74,7 +74,7 @@ def _strategy(file: Path) -> AnswerSheet:
 
 def test_keys_write_and_buttons_end_the_answer(file: Path) -> None:
     sheet = _strategy(file)
-    done, nothing = Press("click", 0.1, done=True, button="done"), Press("click", 0.1, button="unknown")
+    done, nothing = Press("click", 0.1, button="done"), Press("click", 0.1, button="unknown")
     assert sheet.take(done) == "not yet", "nothing is written yet"
     sheet.writing = Writing("  Über uns – 2-back (hard)?\r\nWhy!\u2028 ")
     assert {sheet.take(Press("key", 0.2, key=key)) for key in ("minus", "return", "backspace", "a", "2")} == {"writes"}
@@ -96,7 +96,7 @@ def test_keys_write_and_buttons_end_the_answer(file: Path) -> None:
 def test_any_script_is_an_answer(file: Path, text: str) -> None:
     sheet = _strategy(file)
     sheet.writing = Writing(text)
-    assert sheet.take(Press("click", 0.1, done=True, button="done")) == "answer"
+    assert sheet.take(Press("click", 0.1, button="done")) == "answer"
     assert sheet.answer() == text
 
 

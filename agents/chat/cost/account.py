@@ -207,11 +207,8 @@ class Account:
         cost = 0.0 if self.prices is None else self.prices.cost(math.ceil(prompt), math.ceil(completion))
         return Sum(cost, prompt + completion)
 
-    def _spent(self) -> Sum:
-        """The sum that was spent, with what is not known reckoned in."""
-        return self._own() if self._beside is None else self._own() + self._beside._own()
-
     def _own(self) -> Sum:
+        """The sum that was spent, with what is not known reckoned in."""
         totals = self.totals
         return (
             Sum(totals.cost(self.prices) or 0.0, totals.tokens) + self._worth(0, totals.doubtful_tokens) + self._unknown
@@ -227,7 +224,7 @@ class Account:
     def beyond(self, more: Sum) -> str:
         """Name the limit that so much more would pass, in a sentence; empty when none would."""
         limit, most = self._request_limits.max_cost, self._request_limits.max_tokens_in_all
-        spent = self._spent()
+        spent = self._own() if self._beside is None else self._own() + self._beside._own()
         lost = f"{self.totals.lost:,} request{'s' * (self.totals.lost != 1)}"
         reckoned = f" (with {lost} that led to nothing and may have been paid for)" if self.totals.lost else ""
         if limit is not None and self.prices is not None and spent.cost + more.cost > limit:

@@ -172,17 +172,14 @@ def _of_stream(text: str) -> Mapping[str, Any]:
         one = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], Mapping) else {}
         told = one.get("delta") or one.get("message")
         for name, value in told.items() if isinstance(told, Mapping) else ():
-            message[name] = message[name] + value if _both_texts(message.get(name), value) else value
+            texts = isinstance(value, str) and isinstance(message.get(name), str)
+            message[name] = message[name] + value if texts else value
         choice |= {name: value for name, value in one.items() if value is not None and name != "delta"}
         whole |= {name: value for name, value in piece.items() if value is not None and name != "choices"}
     there = bool(choice or message)
     if there and not done and choice.get("finish_reason") is None:
         raise NoReplyError("a stream was cut off")
     return {**whole, "choices": [{**choice, "message": message}] if there else []}
-
-
-def _both_texts(one: Any, other: Any) -> bool:
-    return isinstance(one, str) and isinstance(other, str)
 
 
 def _filters(found: Any) -> bool:

@@ -288,7 +288,7 @@ def _filled(
             raise SpanLabError(
                 f"the weights {name} have the shape {_sides(tensor.shape)}, and this network needs {_sides(shape)}"
             )
-        needed = (scales_needed(shape.numel()),)
+        needed = (-(-shape.numel() // BLOCK),)  # of scales: one for each block
         if in_bytes != isinstance(scale, torch.Tensor) or (
             scale is not None and not (scale.is_floating_point() and scale.shape == needed)
         ):
@@ -383,11 +383,6 @@ def pack(weights: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Te
 def unpack(whole: Tensor, scale: Tensor) -> Tensor:
     """The weights that bytes stand for, in float32."""
     return (_blocks(whole.float()) * scale.float()[:, None]).flatten()[: whole.numel()].reshape(whole.shape).clone()
-
-
-def scales_needed(numbers: int) -> int:
-    """Return how many scales go with so many bytes."""
-    return -(-numbers // BLOCK)
 
 
 def _blocks(tensor: Tensor) -> Tensor:

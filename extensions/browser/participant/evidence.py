@@ -86,7 +86,8 @@ class TimeWitness:
         onset = report.displays[0].onset
         if self._first_onset_ms is None:
             self._first_onset_ms = onset
-        played, longest = _last_ms(report) - self._first_onset_ms, since_ms * (1 + CLOCK_SHARE) + SLACK_MS
+        played = max([*map(_end, report.displays), *(press.t for press in report.presses)]) - self._first_onset_ms
+        longest = since_ms * (1 + CLOCK_SHARE) + SLACK_MS
         rt_ms = reading.rt_ms
         faults: dict[Reason, bool] = {
             "before its displays": since_ms < self._least_ms * (1 - CLOCK_SHARE) - SLACK_MS,
@@ -147,8 +148,3 @@ def least_ms(percept: Percept, period_ms: float, answered: bool) -> float:
 
 def _end(display: DisplayReport) -> float:
     return display.onset if display.end is None else display.end
-
-
-def _last_ms(report: StepReport) -> float:
-    """The latest time of the page in a report."""
-    return max([*map(_end, report.displays), *(press.t for press in report.presses)])

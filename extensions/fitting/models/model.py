@@ -106,14 +106,10 @@ class Discrete(Model):
             asked = trials.take(rows)
             if given is not None:
                 asked.beside["given"][:] = given[number[rows]]  # of a copy
-            chances = self.probabilities({name: at_rows(value, rows) for name, value in values.items()}, asked)
+            at_rows = {name: value[rows] if isinstance(value, np.ndarray) else value for name, value in values.items()}
+            chances = self.probabilities(at_rows, asked)
             drawn = (random.random_sample((len(rows), 1)) > np.cumsum(chances, 1)[:, :-1]).sum(1)
             answers[rows] = drawn
             if given is not None:
                 given[number[rows][drawn > 0], drawn[drawn > 0] - 1] = True
         return answers
-
-
-def at_rows(value: float | np.ndarray, rows: np.ndarray) -> float | np.ndarray:
-    """A value of a parameter for some of the answers."""
-    return value[rows] if isinstance(value, np.ndarray) else value

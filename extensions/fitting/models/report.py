@@ -63,11 +63,6 @@ def kappa_of_sd(degrees: float) -> float:
     return float(np.exp(_kappa_of_sd()(math.log(math.radians(degrees)))))
 
 
-def precision_of(kappa: float) -> float:
-    """The precision of memories of a concentration."""
-    return kappa * float(i1e(kappa) / i0e(kappa))
-
-
 @functools.cache
 def _legendre() -> tuple[np.ndarray, np.ndarray]:
     return roots_legendre(_NODES)
@@ -180,7 +175,8 @@ class Averaging(Report):
     def encoding(self, values: Values, load: int) -> tuple[np.ndarray, np.ndarray]:
         """Items with the next lower and the next higher number of slots."""
         share, fewer = math.modf(float(values["k"]) / load)
-        single = precision_of(kappa_of_sd(float(values["sd"])))
+        kappa = kappa_of_sd(float(values["sd"]))
+        single = kappa * float(i1e(kappa) / i0e(kappa))  # the precision of a memory of that concentration
         return np.array([1 - share, share]), kappa_of(single * np.array([fewer, fewer + 1]))
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from spanlab.analysis import figure_named
 from spanlab.analysis.data import condition_looks, load
-from spanlab.analysis.figures import Wish, draw, nback_rows
+from spanlab.analysis.figures import Wish, draw
 from spanlab.analysis.nback import (
     FAMILIES,
     OTHER_MODELS,
@@ -30,6 +30,7 @@ from spanlab.analysis.nback import (
 )
 from spanlab.core import SpanLabError
 
+from ..nback.chart import nback_rows
 from .entries import Entry, Row, verdict_of
 
 #: The study's tasks; those with feedback are left to agents that read.

@@ -259,7 +259,7 @@ def test_presses_of_one_key_are_answers_of_nback_whose_items_have_trial_numbers(
     table = table.assign(type=np.where(match, "target", "nontarget"), key=np.where(pressed, "space", ""))
     blocks = nback_blocks(opened(table.drop(columns="n"), tmp_path).scored).set_index(["participant", "n"])
     counted = table["trial"] > table["n"]
-    for (person, n), rate in blocks["false_alarm_rate"].to_dict().items():
+    for person, n, rate in blocks["false_alarm_rate"].reset_index().itertuples(index=False):
         own = counted & ~match & table["participant"].eq(person) & table["n"].eq(n)
         assert rate == pytest.approx(pressed[own].mean())
     assert len(blocks) == 6

@@ -21,9 +21,9 @@ from spanlab.analysis.effects.reaction_times import timed_questions
 from spanlab.analysis.figure_catalogue import FIGURES, figure_named, listing
 from spanlab.analysis.figures.charts import draw
 from spanlab.analysis.figures.figure import DrawnFigure, Wish
-from spanlab.analysis.figures.nback_chart import BIN
 from spanlab.analysis.figures.worm import NUMBERS, OTHERS, PAPER_FIGURES, UNITS, numbered
 from spanlab.core.errors import SpanLabError
+from spanlab.extensions.replication.nback.chart import BIN
 
 #: Eight matches among 24 items.
 LABELS = "--m" * 8

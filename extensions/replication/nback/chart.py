@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..data.scoring import plural
-from ..data.style import Look, competitors
-from .charts import grid, panel_of, title_lines
-from .curve_marks import PANEL, PROPORTIONS, CurveChart, tooltip, upright_axis
-from .histogram_panels import histogram_axes
+from spanlab.analysis.data import plural
+from spanlab.analysis.data.style import Look, competitors
+from spanlab.analysis.figures import title_lines
+from spanlab.analysis.figures.charts import grid, panel_of
+from spanlab.analysis.figures.curve_marks import PANEL, PROPORTIONS, CurveChart, tooltip, upright_axis
+from spanlab.analysis.figures.histogram_panels import histogram_axes
 
 #: Width of a bar, in d′.
 BIN = 0.5

@@ -16,20 +16,33 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...core.errors import SpanLabError
-from ..data.scoring import WHO, Scored, plural
-from ..data.style import Look, condition_looks, thin_lines
-from ..data.unread import UNREAD_COLUMNS, unread_caption, with_unread
-from ..nback.cells import AVERAGED, nback_cells
-from ..nback.measures import GRID, OURS, PUBLISHED, Rules, describe_exceptions, gridded_blocks
-from ..nback.published import FAMILIES, REFERENCE, STUDY_MODEL, recomputed_cells, recomputed_name, variant_of
-from .effect_figure import looks_of
-from .figure import BAR_LABELS, Bars, Computed, FigureDeclaration, Section, Wish, lines, named_paradigms, with_bars
-from .marked_answers import MarkedAnswers, between_edges, rows_with
-from .nback_chart import dprime_histograms, dprime_summary, nback_rows, span_of
+from spanlab.analysis.data import Scored, condition_looks, plural
+from spanlab.analysis.data.scoring import WHO
+from spanlab.analysis.data.style import Look, thin_lines
+from spanlab.analysis.data.unread import UNREAD_COLUMNS, unread_caption, with_unread
+from spanlab.analysis.figures import Wish
+from spanlab.analysis.figures.effect_figure import looks_of
+from spanlab.analysis.figures.figure import (
+    BAR_LABELS,
+    Bars,
+    Computed,
+    FigureDeclaration,
+    Section,
+    lines,
+    named_paradigms,
+    with_bars,
+)
+from spanlab.analysis.figures.marked_answers import MarkedAnswers, between_edges, rows_with
+from spanlab.analysis.nback import FAMILIES, PUBLISHED, REFERENCE, STUDY_MODEL, nback_cells
+from spanlab.analysis.nback.cells import AVERAGED
+from spanlab.analysis.nback.measures import GRID, OURS, Rules, describe_exceptions, gridded_blocks
+from spanlab.analysis.nback.published import recomputed_cells, recomputed_name, variant_of
+from spanlab.core import SpanLabError
+
+from .chart import dprime_histograms, dprime_summary, nback_rows, span_of
 
 if TYPE_CHECKING:
-    from ..data.loading import Data
+    from spanlab.analysis.data import Data
 
 _MEASURES = ("hit_rate", "false_alarm_rate", "accuracy")
 _LURES = ("lure_rate", "before_rate", "after_rate", "plain_rate")
@@ -423,20 +436,20 @@ def _declared(
 
 
 _OVER_N = "hits, false alarms, accuracy and d′ over N"
-NBACK_FIGURES: tuple[FigureDeclaration, ...] = (
-    _declared("nback_measures", _OVER_N, "variants compared, for each answerer and family", _measures),
-    _declared("nback_models", _OVER_N, "answerers compared, for each variant", _models, place=1),
-    _declared("nback_bars", "means of blocks with t intervals", "bars for each answerer, as the study counted", _bars),
-    _declared(
-        "nback_dprime",
-        "d′ of blocks",
-        "histograms with densities, signed and without its sign",
-        _dprime,
-        place=4,
-        too_few=_few_blocks,
-    ),
-    _declared("nback_lures", "false alarms on lures and on other items", "", _lures, _no_lures, place=2),
-    _declared(
-        "nback_published", "as the study counted", "with the study's own values beside them", _published, place=3
-    ),
+MEASURES = _declared("nback_measures", _OVER_N, "variants compared, for each answerer and family", _measures)
+MODELS = _declared("nback_models", _OVER_N, "answerers compared, for each variant", _models, place=1)
+BARS = _declared(
+    "nback_bars", "means of blocks with t intervals", "bars for each answerer, as the study counted", _bars
+)
+DPRIME = _declared(
+    "nback_dprime",
+    "d′ of blocks",
+    "histograms with densities, signed and without its sign",
+    _dprime,
+    place=4,
+    too_few=_few_blocks,
+)
+LURES = _declared("nback_lures", "false alarms on lures and on other items", "", _lures, _no_lures, place=2)
+AS_PUBLISHED = _declared(
+    "nback_published", "as the study counted", "with the study's own values beside them", _published, place=3
 )
