@@ -616,8 +616,7 @@ class _Reading:
         errors = table["error"].to_numpy(float)
         size = np.abs(errors[np.isfinite(errors)])
         most = float(size.max(initial=0.0))
-        whole = bool((size == np.round(size)).all())
-        radians = _are_radians(table, most, whole, known) if given is None else given == "radians"
+        radians = _are_radians(table, size, known) if given is None else given == "radians"
         if radians is None:
             raise SpanLabError(
                 f"{self.file}: it is unclear whether errors up to {most:.1f} are degrees or radians; {OPTION}"
@@ -917,15 +916,18 @@ def _circle(given: np.ndarray, right: np.ndarray) -> float:
     return circle if whole and ends[1] <= 2 * half + 0.5 and ends[0] >= -half - 0.5 else 0.0
 
 
-def _are_radians(table: pd.DataFrame, most: float, whole: bool, known: bool) -> bool | None:
-    """Return whether errors are in radians; None where that is unclear. Differences of two angles are up to 2 pi,
-    and more where one begins at -pi and the other at 0: then many are a whole turn away from 0."""
+def _are_radians(table: pd.DataFrame, size: np.ndarray, known: bool) -> bool | None:
+    """Return whether errors, of which the sizes are given, are in radians; None where that is unclear. Whole numbers
+    are degrees, and halves beyond 2 pi. Differences of two angles are up to 2 pi, and more where one begins at -pi and
+    the other at 0: then many are a whole turn away from 0."""
     if known:
         return bool(np.nanmax(table["period"].to_numpy(float)) < 7.0)
-    if whole or most > 4 * np.pi + 0.01 or len(table) == 1:
+    most = size.max(initial=0.0)
+    if not (size % 1).any() or most > 4 * np.pi + 0.01 or len(table) == 1:
         return False
     if most <= 2 * np.pi + 0.01:
         return True
-    size = table["error"].abs()
-    turned, between = ((size - turn).abs().lt(1).sum() for turn in (2 * np.pi, np.pi))
+    if not (2 * size % 1).any():
+        return False
+    turned, between = (np.sum(np.abs(size - turn) < 1) for turn in (2 * np.pi, np.pi))
     return True if turned > between else None

@@ -49,9 +49,6 @@ class Taxi(Agent):
     def account(self, ledger):
         return Cost({"cost": self.paid}, f"paid {self.paid:g}")
 
-    def under_way(self):
-        return "the taxi waits outside" if self.paid else ""
-
     def start(self, context):
         if self.limit is not None and self.paid + self.fare > self.limit:
             raise SpanLabError(f"--max-cost {self.limit:g} is reached")
@@ -95,7 +92,6 @@ def test_an_agent_of_another_package_has_an_estimate_a_limit_and_an_account(tmp_
     assert "--max-cost 5 is reached" in said
     assert "The finished trials are safe" in said
     assert "taxi:2: paid 4" in said
-    assert "the taxi waits outside" in said
     assert record()["estimate"]["cost"] == 8
     assert record()["estimate"]["questions"] >= 1
     assert record()["care"] == {"max_cost": 5.0}

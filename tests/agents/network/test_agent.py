@@ -153,9 +153,11 @@ def check_batches(agent: NetworkAgent, paradigm: Paradigm, most: int = 4) -> Non
             if one is None or many is None or percept.ask is None:
                 continue
             assert one.value == many.value
-            assert one.outcome == many.outcome == "answered"
+            # some of nine outputs stand for no word of a list that is shorter
+            nothing = one.outcome == "invalid" and paradigm.name.startswith("lsr_published")
+            assert one.outcome == many.outcome == ("invalid" if nothing else "answered")
             assert one.rt_ms is None
-            assert percept.ask.kind.allows(one.value)
+            assert nothing or percept.ask.kind.allows(one.value)
 
 
 @pytest.mark.sampled(1)

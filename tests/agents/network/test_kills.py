@@ -72,7 +72,6 @@ def test_killed_anywhere_a_run_ends_as_if_undisturbed(tmp_path: Path) -> None:
         "save_every": 1,
         "check": {**TINY["check"], "every": 3},
         "schedule": "published",
-        "plateau": {"patience": 0},
     }
     train(TrainingConfig.model_validate(values), out=tmp_path / "calm", progress=False)
     folder = tmp_path / "killed"

@@ -67,7 +67,7 @@ def test_every_preset_runs_in_miniature(tmp_path: Path, name: str) -> None:
         "vsr-only": 1,
         **dict.fromkeys(("small-vsr", "small-vsr-plain", "small-smu"), 1),
         "small-cd": 1,
-        "lsr-long": 1,
+        **dict.fromkeys(("lsr-long", "lsr-published"), 1),
         "nback": 2,
         "laptop": 3,
         "cd-noise": 5,
