@@ -447,7 +447,9 @@ def network_scores(sessions: Sequence[Path], absent: Sequence[str]) -> Entry:
             ours = _with_interval(row)
             model = models.get(row["agent"])
             if model is None:
-                said = "; ".join(filter(None, [alone.get(row["agent"], ""), row["note"]]))
+                said = "; ".join(
+                    filter(None, [alone.get(row["agent"]), row["note"], _UNJUDGED.get((str(task), str(name)))])
+                )
                 rows.append(Row((str(task), str(name), row["agent"]), ours, span, "ours alone", said))
             else:
                 value = float(theirs[theirs["model"] == model]["value"].iloc[0])
@@ -686,7 +688,7 @@ _UNJUDGED = {
     ),
     ("cs", "A_cognitiveload"): (
         "the printed values of the twelve networks are so close together that no feasible number of trials tells"
-        " whether this is one of them"
+        " them apart"
     ),
 }
 
