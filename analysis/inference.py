@@ -339,7 +339,11 @@ def equivalence_test(difference: Contrast | Apart, margin: float, alpha: float =
             "the margin within which a difference counts as none must be declared, and above 0; without one there is no"
             " verdict"
         )
-    near = any(_near_an_end(part) for part in _parts(difference))
+    # a share, or one that a sum is made from, is near 0 or 1
+    near = any(
+        part.skewed is not None or (part.share and min(part.value, 1 - part.value) < NEAR)
+        for part in _parts(difference)
+    )
     low, high = difference.ends(1 - alpha if near else 1 - 2 * alpha)
     if math.isnan(low):
         raise SpanLabError("a difference without an interval cannot be tested")
@@ -359,11 +363,6 @@ def _parts(difference: Contrast | Apart) -> list[Contrast]:
     if isinstance(difference, Contrast):
         return [difference]
     return [part for part in (difference.first, difference.second) if isinstance(part, Contrast)]
-
-
-def _near_an_end(part: Contrast) -> bool:
-    """Return whether a share, or one that a sum is made from, is near 0 or 1."""
-    return part.skewed is not None or (part.share and min(part.value, 1 - part.value) < NEAR)
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,11 @@ def transcript(
         told = "is for {reread}; for a page with the pictures use spanlab view"
         raise SpanLabError(told, option="output", names=["reread"])
     folders = [Path(session)] if (Path(session) / "session.json").exists() else chat_sessions([Path(session)])
-    talks = [talk for folder in folders or [Path(session)] for talk in _talks(Transcript(folder), trial)]
+    talks = [
+        as_text(read, read.talk(key))
+        for read in map(Transcript, folders or [Path(session)])
+        for key in (read.trials if trial is None else [trial])
+    ]
     if not talks:
         raise SpanLabError(f"{session} has no conversation yet")
     return Result("\n\n".join(talks).split("\n"))
@@ -81,11 +85,6 @@ def chat_sessions(data: Sequence[Path]) -> list[Path]:
                     if kind_named(read_session(folder)["agent_kind"]).converses:
                         found[folder.resolve()] = None
     return list(found)
-
-
-def _talks(read: Transcript, trial: str | None) -> list[str]:
-    """The conversations of a session, or that of one trial, as text."""
-    return [as_text(read, read.talk(key)) for key in (read.trials if trial is None else [trial])]
 
 
 def _reread(session: Path, output: Path | None) -> Result:

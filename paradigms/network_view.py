@@ -42,14 +42,18 @@ Loss = Literal["classes", "outputs"]
 class NetworkView(StrictModel):
     """The ``network`` part of a paradigm."""
 
-    task: str = Field(description="row of the task embedding, by name; may be an expression over the factors")
+    task: str = Field(
+        min_length=1, description="row of the task embedding, by name; may be an expression over the factors"
+    )
     head: int = Field(ge=1, description="number of outputs of the task's head")
     head_name: str | None = Field(
-        None, description="name of the head, if several tasks share one; the task if not given"
+        None, min_length=1, description="name of the head, if several tasks share one; the task if not given"
     )
     filler: int = Field(0, description="label of steps that are not trained, and of those beyond the end of the trial")
     silent: int | None = Field(
-        None, description="class that is trained at steps without a question; if not given, these steps are not trained"
+        None,
+        ge=0,
+        description="class that is trained at steps without a question; if not given, these steps are not trained",
     )
     readout: Literal["allowed", "all_classes"] = Field(
         "allowed", description="whether the answer is the best of the allowed classes or of all classes of the head"
@@ -100,8 +104,15 @@ def labels_of(trial: Trial, view: NetworkView) -> Labels:
     Raises
     ------
     SpanLabError
-        when it asks for a class that the head does not have.
+        when it asks for a class that the head does not have, and for a head that torch cannot name.
     """
+    if "." in view.shared_head:
+        raise SpanLabError(f"the task or head '{view.shared_head}' has a dot in its name, which no checkpoint can hold")
+    if view.silent is not None and view.silent >= max(view.head, 2):
+        raise SpanLabError(
+            f"{trial.paradigm} has a silent class {view.silent} and a head with {view.head} outputs; make 'head' in its"
+            " network section larger"
+        )
     trained: list[bool] = []
     targets: list[int | tuple[int, ...]] = []
     questions: list[tuple[int, Ask, Answer]] = []

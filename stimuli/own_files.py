@@ -154,6 +154,11 @@ def remember(sha256: str, path: Path) -> None:
     _PLACES.setdefault(sha256, {})[path] = None
 
 
+def places() -> list[tuple[str, Path]]:
+    """The hashes of all contents, each with a file in which it was seen: another process has seen none of them."""
+    return [(sha256, path) for sha256, paths in [*_PLACES.items()] for path in [*paths]]
+
+
 def _read_content(path: Path, kind: type[FileFacts]) -> bytes:
     """The content of a file.
 

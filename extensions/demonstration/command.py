@@ -226,11 +226,9 @@ def _drawn(name: str, paradigm: str, sessions: Sequence[SessionResult], widths_m
     except SpanLabError:
         return ""
     return "".join(
-        f'<div class="{screen}"><div class="{theme}">{_with_own_names(drawing, f"{name}-{screen}-{theme}")}</div></div>'
+        f'<div class="{screen}"><div class="{theme}">'
+        # clipping paths have other names than those of the other drawings of the page
+        + drawing.replace('id="', f'id="{name}-{screen}-{theme}-').replace("url(#", f"url(#{name}-{screen}-{theme}-")
+        + "</div></div>"
         for (screen, theme), drawing in drawings.items()
     )
-
-
-def _with_own_names(svg: str, name: str) -> str:
-    """A drawing whose clipping paths have other names than those of the other drawings of the page."""
-    return svg.replace('id="', f'id="{name}-').replace("url(#", f"url(#{name}-")

@@ -99,7 +99,9 @@ def read_symbols(text: str, labels: Sequence[str], blank: str, take: int | None)
         return None
     text = gapped.translate(_DRESS)
     bare = any(sign.isdigit() for sign in text) and not any(sign.isalpha() for sign in text)  # a list of numbers alone
-    if bare and not all(_made_of(number, labels) for number in re.findall(r"\d+", text)):
+    if bare and not all(  # a number is a symbol, or several of one digit written together
+        number in labels or all(digit in labels for digit in number) for number in re.findall(r"\d+", text)
+    ):
         return None
     runs = _runs(text, labels, blank)
     if len(runs) == 1 and runs[0].whole:
@@ -109,11 +111,6 @@ def read_symbols(text: str, labels: Sequence[str], blank: str, take: int | None)
     if not sequences and take == 1 and len(runs) == 1 and all(label.isdigit() for label in labels):
         return runs[0].values
     return sequences[0] if len(set(sequences)) == 1 and take in (None, len(sequences[0])) else None
-
-
-def _made_of(number: str, labels: Sequence[str]) -> bool:
-    """Return whether a number is a symbol, or several of one digit written together."""
-    return number in labels or all(digit in labels for digit in number)
 
 
 #: How models write an item that they leave open.

@@ -42,14 +42,19 @@ def two_keys(first: str, second: str) -> str:
     )
 
 
-def test_a_head_that_lacks_a_class_is_refused_by_check_and_not_only_by_a_training(run: Run, tmp_path: Path) -> None:
+def test_a_network_section_that_a_training_refuses_is_refused_by_check(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "small.yaml"
     probe = "- {phase: probe, show: {blank: {}}, ask: {choice: {options: 4}, answer: 3}}"
-    for head, fits in ((4, True), (3, False)):
-        file.write_text(text(probe, more=f"network: {{task: small, head: {head}}}"), encoding="utf-8")
+    for section, fault in (
+        ("task: small, head: 4, silent: 3", ""),
+        ("task: small, head: 3", "small asks for class 3 of a head with 3 outputs"),
+        ("task: small, head: 4, silent: 4", "small has a silent class 4 and a head with 4 outputs"),
+        ("task: a.b, head: 4", "the task or head 'a.b' has a dot in its name"),
+    ):
+        file.write_text(text(probe, more=f"network: {{{section}}}"), encoding="utf-8")
         _, said, wrong = run("check", "small.yaml")
-        assert ("is fine" in said) is fits
-        assert ("small.yaml:7 network: small asks for class 3 of a head with 3 outputs" in wrong) is not fits
+        assert ("is fine" in said) is (not fault)
+        assert (f"small.yaml:7 network: {fault}" in wrong) is bool(fault)
 
 
 # -- keys ------------------------------------------------------------------------------------------

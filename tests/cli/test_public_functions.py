@@ -29,11 +29,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     return command_line(tmp_path, monkeypatch, capsys)
 
 
-def every_command() -> list[str]:
-    return [name for name in (*COMMANDS, *_points()) if name != "study"]
-
-
-@pytest.mark.parametrize("name", every_command())
+@pytest.mark.parametrize("name", [one for one in (*COMMANDS, *_points()) if one != "study"])
 def test_a_command_is_a_public_function(name: str) -> None:
     function = getattr(spanlab, FUNCTIONS.get(name, re.sub(r"\W", "_", name)))
     assert hasattr(function, "__wrapped__"), "declared once, by @public"

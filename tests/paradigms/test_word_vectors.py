@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from vector_sets import FORMS, Vectors, some_vectors, word2vec_binary, word2vec_text
+from vector_sets import FORMS, some_vectors, word2vec_binary, word2vec_text
 
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import compile_trial, load_paradigm, network_arrays, random_vectors, read_vectors
@@ -53,13 +53,9 @@ def test_all_missing_words_are_named(tmp_path: Path) -> None:
         read_vectors(file, ["lion", "leaf", "apple", "moon", "Zebra"])
 
 
-def long_lines(vectors: Vectors) -> list[bytes]:
-    return FORMS["glove"](vectors).splitlines(keepends=True)
-
-
 def broken(change: Callable[[list[bytes]], Any]) -> bytes:
     """A GloVe file in which some line was changed."""
-    rows = long_lines(some_vectors())
+    rows = FORMS["glove"](some_vectors()).splitlines(keepends=True)
     change(rows)
     return b"".join(rows)
 

@@ -20,7 +20,9 @@ class Heads(nn.ModuleDict):
     """
 
     def __init__(self, tasks: Mapping[str, Task], features: int) -> None:
-        super().__init__({head: nn.Linear(features, size) for head, size in heads_of(tasks).items()})
+        super().__init__()
+        # as torch keeps modules, without its ban on names with a dot, and on those of its own methods (update, items)
+        self._modules |= {head: nn.Linear(features, size) for head, size in heads_of(tasks).items()}
 
     @torch.no_grad()
     def expect(self, head: str, frequencies: Sequence[float], exclusive: bool) -> None:

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,6 +25,7 @@ from spanlab.agents.human.pages import Strip
 from spanlab.paradigms.preview import ExampleDisplay
 from spanlab.paradigms.responses import Surface
 from spanlab.stimuli import Stimulus
+from spanlab.stimuli.own_files import places, remember
 from spanlab.stimuli.render import PALETTES, PaletteName, picture, recoloured, ring, use_font
 
 #: Fonts are not made for several threads at once.
@@ -92,8 +93,15 @@ def png(image: Image.Image) -> bytes:
     return file.getvalue()
 
 
-def draw_png(drawable: Drawable) -> bytes:
-    """Draw something, and return its PNG file."""
+def draw_png(drawable: Drawable, seen: Sequence[tuple[str, Path]] = ()) -> bytes:
+    """Draw something, and return its PNG file.
+
+    Parameters
+    ----------
+    seen : contents of a laboratory's own files, and where they lie, for a process that does not know it
+    """
+    for sha256, path in seen:
+        remember(sha256, path)
     with DRAWING:
         image = drawable.draw()
     return png(image)
@@ -155,7 +163,7 @@ class DrawingPool:
         return self._queue.put(drawable, owner)
 
     def _submit(self, drawable: Drawable) -> Future[bytes]:
-        return self._pool.submit(draw_png, drawable)
+        return self._pool.submit(draw_png, drawable, places())
 
     def start(self) -> list[Future[bytes]]:
         """Start all processes, so that nobody waits for that later. Returns what they draw first."""

@@ -11,20 +11,22 @@ import sys
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from image_paradigms import write_faces
 from scripted_page import ScriptedPage, hello, until
 
 from spanlab.extensions.browser.participant.channel import Channel, PageEvent, Turns
-from spanlab.extensions.browser.participant.drawing import Drawable, FairQueue, Frame, draw_here
+from spanlab.extensions.browser.participant.drawing import Drawable, DrawingPool, FairQueue, Frame, draw_here, draw_png
 from spanlab.extensions.browser.participant.frames import FrameStore
 from spanlab.extensions.browser.visits.messages import Hello
 from spanlab.extensions.browser.visits.one_paradigm import ParadigmOffer, SessionNames
 from spanlab.extensions.browser.visits.visits import VisitDesk
-from spanlab.paradigms import list_paradigms
+from spanlab.paradigms import compile_trial, list_paradigms, load_paradigm
 from spanlab.sessions.people import SessionSeed
 from spanlab.stimuli.kinds.plain import Blank
 
@@ -245,6 +247,13 @@ def test_pictures_that_were_not_wanted_for_longest_go_first() -> None:
     store.get(Frame(100))
     assert store.get(Frame(96)) is kept[0]
     assert store.get(Frame(98)) is not kept[1]
+
+
+def test_processes_that_draw_find_the_images_of_a_paradigm(tmp_path: Path) -> None:
+    paradigm = load_paradigm(write_faces(tmp_path))
+    (shown, *_) = compile_trial(paradigm, paradigm.combinations({})[0]).steps[0].percept.displays
+    with closing(DrawingPool(1)) as pool:
+        assert pool(Frame(96, stimulus=shown.stimulus), "").result(60) == draw_png(Frame(96, stimulus=shown.stimulus))
 
 
 KILLED = """

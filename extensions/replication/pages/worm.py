@@ -427,7 +427,10 @@ def network_scores(sessions: Sequence[Path], absent: Sequence[str]) -> Entry:
             "not available here",
             why,
             ("task", "score", "network"),
-            _published_rows(printed),
+            tuple(
+                Row((row["task"], row["score"], row["model"]), "", f"{row['value']:.3f}", "not available here", "")
+                for row in printed.to_dict("records")
+            ),
             notes=tuple(absent),
         )
     loaded = load(list(sessions))
@@ -515,13 +518,6 @@ def together(sessions: Sequence[Path]) -> Entry:
         rows.append(Row((model, equal, f"{len(means)}"), f"{means.mean():.3f}", "", "", agent))
     said = "of the four of equal size the paper has LSTM-256 as the best; its means are pictures"
     return Entry("together", title, "ours alone", said, ("network", "size", "tasks"), tuple(rows))
-
-
-def _published_rows(printed: pd.DataFrame) -> tuple[Row, ...]:
-    return tuple(
-        Row((row["task"], row["score"], row["model"]), "", f"{row['value']:.3f}", "not available here", "")
-        for row in printed.to_dict("records")
-    )
 
 
 def _models(sessions: Sequence[Path]) -> dict[str, str]:

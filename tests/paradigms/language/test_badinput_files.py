@@ -71,10 +71,6 @@ def survives(folder: Path, content: str | bytes) -> bool:
     return error is None
 
 
-def dumped(content: Any) -> str:
-    return yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=1000)
-
-
 # mutations of shipped files -----------------------------------------------------------------------
 
 SCALARS = st.one_of(
@@ -193,7 +189,7 @@ def documents(draw: st.DrawFn) -> str:
                 st.dictionaries(WORDS, st.one_of(VALUES, st.dictionaries(WORDS, VALUES, max_size=2)), max_size=3),
             )
         )
-    return dumped(content)
+    return yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=1000)
 
 
 @given(

@@ -249,10 +249,6 @@ def test_kinds_that_say_nothing_of_json_are_refused_before_a_session() -> None:
     assert read(kind, "maybe", ChatSettings(extraction="strict")).value == "maybe"
 
 
-def _logs(**probabilities: float) -> dict[str, float]:
-    return {token: math.log(probability) for token, probability in probabilities.items()}
-
-
 def test_tokens_of_one_answer_are_added() -> None:
     tokens = {
         "m": 0.5,
@@ -267,7 +263,7 @@ def test_tokens_of_one_answer_are_added() -> None:
         "": 0.01,
         "match": 0.01,
     }
-    found = answer_logprobs(MATCH, _logs(**tokens))
+    found = answer_logprobs(MATCH, {token: math.log(probability) for token, probability in tokens.items()})
     assert found is not None
     assert {answer: math.exp(one) for answer, one in found.items()} == pytest.approx({"m": 0.7, "-": 0.2})
     assert answer_probabilities(MATCH, found) == pytest.approx({"m": 7 / 9, "-": 2 / 9})
