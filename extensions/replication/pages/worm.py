@@ -470,9 +470,9 @@ def network_scores(sessions: Sequence[Path], absent: Sequence[str]) -> Entry:
         " resolved"
         if held
         else (
-            "no available network has the architecture and size of one of the twelve published ones, whose checkpoints"
-            " are not available; the range of their scores is shown. Training one as published takes 242 million"
-            " trials: --train lstm-256 does so, or a part of it with --steps"
+            "no available network has the architecture and size of one of the twelve published ones and was trained on"
+            " all tasks. Their checkpoints are not available; the range of their scores is shown. Training one as"
+            " published takes 242 million trials: --train lstm-256 does so, or a part of it with --steps"
         )
     )
     verdict = verdict_of(held)[0] if held else "ours alone"
