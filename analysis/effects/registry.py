@@ -222,10 +222,7 @@ _OURS = (
         panels=("factor_feature",),
         panel_order=("colour", "orientation", "size", "gap", "conjunction"),
         needs=("factor_feature", "set_size"),
-        method=(
-            "Proportion correct by the number of bars, for each feature that may change; conjunction: any of the four"
-            " may."
-        ),
+        method=("Proportion correct by the number of items, for each feature; conjunction: any feature may differ."),
     ),
     Effect(
         name="conjunctions",
@@ -265,7 +262,7 @@ _OURS = (
         x="list_length",
         x_title="parts to integrate",
         needs=("factor_part_size", "list_length"),
-        method="Proportion correct by the number of parts in which the figure was shown.",
+        method="Proportion correct by the number of parts in which something was shown.",
     ),
     Effect(
         name="task_switching",

@@ -24,6 +24,8 @@ from typer.core import TyperGroup
 
 from spanlab.agents.chat import RequestLimits
 from spanlab.agents.chat.settings import ChatSettings
+from spanlab.analysis.data.coding import plain_name
+from spanlab.analysis.effects.registry import EFFECTS
 from spanlab.cli import main
 from spanlab.cli.command_table import Commands
 from spanlab.paradigms import compile_trial, load_paradigm
@@ -232,6 +234,12 @@ def test_commands_and_options_that_documents_name_are_there() -> None:
                 if options is None or given - options:
                     unknown.append(f"{document.name}: {line}")
     assert not unknown, "\n".join(unknown)
+
+
+def test_columns_that_switch_an_effect_on_stand_in_the_documents() -> None:
+    (section,) = re.findall(r"\n### Effects\n(.*?)\n## ", (ROOT / "docs" / "designs.md").read_text("utf-8"), re.DOTALL)
+    needs = {one for effect in EFFECTS for one in effect.needs if one.startswith(("factor_", "record_"))}
+    assert [one for one in sorted(needs) if f"`{plain_name(one)}`" not in section] == []
 
 
 def test_folders_of_the_map_exist() -> None:

@@ -17,7 +17,7 @@ from paradigm_texts import ANSWERS
 
 from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms import Paradigm, load_paradigm, plan_session
+from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request as Wanted
 from spanlab.sessions import begin, read_responses, read_session
@@ -221,15 +221,12 @@ def test_no_request_depends_on_what_is_right_in_a_trial_that_is_scored(
     (tmp_path / "answers.yaml").write_text(ANSWERS, encoding="utf-8")
     paradigm = load_paradigm(tmp_path / "answers.yaml" if name == "answers" else name)
     say = steady("1", "2", "same", "left", "1 2", "2 3", "30")
-    plan = plan_session(paradigm, seed=4, levels=paradigm_levels(paradigm), trials=4, design=SessionDesign())
+    levels = {name: [factor.levels[0]] for name, factor in paradigm.factors.items() if factor.mode == "crossed"}
+    plan = plan_session(paradigm, seed=4, levels=levels, trials=4, design=SessionDesign())
     _, asked = take(tmp_path / "true", paradigm, plan, say, settings)
     forge_sessions(monkeypatch)
     _, forged = take(tmp_path / "forged", paradigm, plan, say, settings)
     assert json.dumps(forged) == json.dumps(asked)
-
-
-def paradigm_levels(paradigm: Paradigm) -> dict[str, list[Any]]:
-    return {name: [factor.levels[0]] for name, factor in paradigm.factors.items() if factor.mode == "crossed"}
 
 
 def test_of_practice_nothing_is_told_but_the_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -93,13 +93,10 @@ def test_decisions_between_items_are_left_out_where_the_paradigm_says_so() -> No
 
 
 def test_differences_within_people_need_no_chance_level(tmp_path: Path) -> None:
-    with_chance, without = (trends(effect("set_size"), one.scored, "memo") for one in _both(tmp_path))
+    both = opened(changes(), tmp_path), opened(changes().drop(columns="chance"), tmp_path)
+    with_chance, without = (trends(effect("set_size"), one.scored, "memo") for one in both)
     pd.testing.assert_frame_equal(with_chance.drop(columns="guessing"), without.drop(columns="guessing"))
     assert without["p"].notna().all()
-
-
-def _both(path: Path) -> tuple[Data, Data]:
-    return opened(changes(), path), opened(changes().drop(columns="chance"), path)
 
 
 def test_stats_of_many_answers_cut_nothing() -> None:

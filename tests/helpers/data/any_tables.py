@@ -47,7 +47,7 @@ def tables(draw: st.DrawFn) -> pd.DataFrame:
                         "session": session,
                         "trial": trial + 1,
                         "trial_id": f"{trial}" if "same trials" in gaps else f"{number}-{trial}",
-                        "set_size": 1 + trial % draw_size(number, trials),
+                        "set_size": 1 + trial % min(trials, 1 + number % 3),  # not everybody has as many
                         "cue": ("no", "yes")[trial // 2 % 2],
                         "delay": (100, 400, 2000)[trial // 4 % 3],
                         "group": ("young", "old")[number % 2],
@@ -82,11 +82,6 @@ def tables(draw: st.DrawFn) -> pd.DataFrame:
         table["correct"] = table["correct"].astype(object).mask(lost, False)
         table.loc[lost, "outcome"] = "invalid"
     return table.drop(columns=[name for name in gaps if name in table.columns and name not in ("practice", "pilot")])
-
-
-def draw_size(number: int, trials: int) -> int:
-    """Of how many set sizes somebody has trials: not everybody of the same."""
-    return min(trials, 1 + number % 3)
 
 
 def written(table: pd.DataFrame, folder: Path, ending: str = ".csv") -> Path:
