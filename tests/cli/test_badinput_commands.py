@@ -247,12 +247,6 @@ def test_a_folder_that_may_not_be_written_is_told(run: Run, tmp_path: Path) -> N
 
 
 #: values for options and arguments; ``good.yaml`` and one trial of chance are what may succeed
-def stays_inside(text: str) -> bool:
-    """Whether a value, taken for a path, is one of the test's own folder: commands read whatever
-    sessions are where they are pointed to."""
-    return not text.startswith(("/", "~", "\\")) and ".." not in re.split(r"[/\\=]", text)
-
-
 VALUES = st.one_of(
     st.sampled_from(
         [
@@ -333,8 +327,9 @@ VALUES = st.one_of(
             "*",
         ]
     ),
+    # taken for a path, a value stays in the test's own folder: commands read whatever sessions they are pointed to
     st.text(alphabet=st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=6).filter(
-        lambda text: stays_inside(text)
+        lambda text: not text.startswith(("/", "~", "\\")) and ".." not in re.split(r"[/\\=]", text)
     ),
 )
 OPTIONS = {
