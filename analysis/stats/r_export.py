@@ -30,17 +30,18 @@ print(summary(model))
 estimates <- coef(summary(model))
 # Standard errors for the standard deviations as estimated; those of the summary have their uncertainty in them, too.
 given <- sqrt(diag(as.matrix({vcov})))
+named <- if (nlevels(d$cell) > 1) sub("^cell", "", sub(":half$", "", rownames(estimates))) else levels(d$cell)
 {cells}write.csv(cells, file.path(folder, "{stem}_cells.csv"), row.names = FALSE)
 {spread}"""  # noqa: E501
 _SPREAD = """spread <- as.data.frame(VarCorr(model))
 write.csv(data.frame(effect = spread$grp, sd = spread$sdcor), file.path(folder, "{stem}_random.csv"), row.names = FALSE)
 """
-_CELLS = """cells <- data.frame(cell = sub("^cell", "", rownames(estimates)), estimate = estimates[, 1], se = given, se_of_summary = estimates[, 2])
-"""  # noqa: E501
+_CELLS = """cells <- data.frame(cell = named, estimate = estimates[, 1], se = given, se_of_summary = estimates[, 2])
+"""
 _SENSITIVITY_CELLS = """# Effects of cells are minus the {bias}; effects of cells by half are d'{scaled}.
-halves <- grepl(":half$", rownames(estimates))
+halves <- grepl("(^|:)half$", rownames(estimates))
 scale <- ifelse(halves, {scale}, -1)
-cells <- data.frame(measure = ifelse(halves, "dprime", "{bias}"), cell = sub("^cell", "", sub(":half$", "", rownames(estimates))),
+cells <- data.frame(measure = ifelse(halves, "dprime", "{bias}"), cell = named,
                     estimate = scale * estimates[, 1], se = abs(scale) * given, se_of_summary = abs(scale) * estimates[, 2])
 """  # noqa: E501
 
@@ -172,6 +173,8 @@ def _model(cells: Cells, stem: str, fixed: str, link: str = "") -> _Model:
         f"{agent} | {condition}" if cells.by else str(agent)
         for agent, condition in zip(cells.table["agent"], cells.table["condition"], strict=True)
     ]
+    if len(called) == 1:  # R has no contrasts for a factor of one level
+        fixed = fixed.replace("0 + cell", "1").replace("cell:half", "half")
     items = cells.items
     right = items[["correct"]].astype(
         int if items["correct"].isin([0, 1]).all() else float

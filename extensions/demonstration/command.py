@@ -16,7 +16,7 @@ import typer
 from spanlab import SessionResult, compare, figure, replay, run
 from spanlab.api import PathLike, public
 from spanlab.api.options import one_trial
-from spanlab.core import PARTICIPANT, SpanLabError, make_folder, need, write_whole
+from spanlab.core import PARTICIPANT, SpanLabError, make_folder, write_whole
 from spanlab.core.agent_kinds import NETWORK
 from spanlab.core.doors import how_to_install, installed
 
@@ -59,7 +59,9 @@ def demo(
     """
     began = time.monotonic()
     if me:
-        need("lab", "psychopy", "a window for participants")
+        from spanlab.agents.human.display.window import need_window
+
+        need_window()
     parts = _parts()
     asked = Path(output)
     free = (asked.with_name(f"{asked.name}-{n}") if n > 1 else asked for n in range(1, 1000))

@@ -31,12 +31,14 @@ def test_an_export_under_a_fault(fault: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("screen")
 @pytest.mark.parametrize("name", CASES)
 def test_every_command_under_every_fault(name: str) -> None:
     assert not disturbed(name, _POSSIBLE, 2)
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("screen")
 @pytest.mark.parametrize("name", CASES)
 def test_two_hundred_kills(name: str) -> None:
     assert not disturbed(name, ["kill"], 200 // len(CASES) + 1, seed=2)

@@ -301,7 +301,9 @@ def _preset(protocol: NotebookProtocol, levels: Sequence[LevelProtocol]) -> dict
     paradigm, grid = PARADIGMS[protocol.name]
     first = levels[0]
     beside = f" and grid == {grid}" if grid else ""
-    choices = " else ".join(f"{_literal(level.instructions)} if n == {level.n}{beside}" for level in levels)
+    # braces within a text would end the gap
+    texts = [repr(level.instructions).replace("{", "\\x7b").replace("}", "\\x7d") for level in levels]
+    choices = " else ".join(f"{text} if n == {level.n}{beside}" for text, level in zip(texts, levels, strict=True))
     settings: dict[str, Any] = {
         "instructions_as": first.role,
         "preamble": "",
@@ -335,11 +337,6 @@ def _preset(protocol: NotebookProtocol, levels: Sequence[LevelProtocol]) -> dict
     # of another level there is no text: the empty list has no item, and that is said before the
     # session
     return {"about": about, "settings": settings, "instructions": {paradigm: "{=" + choices + " else [][0]}"}}
-
-
-def _literal(text: str) -> str:
-    """A text in an expression; braces would end the gap."""
-    return repr(text).replace("{", "\\x7b").replace("}", "\\x7d")
 
 
 def write_presets(protocols: Sequence[NotebookProtocol], folder: Path) -> list[Path]:
