@@ -337,10 +337,6 @@ def _panel(effect: Effect) -> list[PageColumn]:
     return [("panel", effect.panel)] if effect.panels else []
 
 
-def _along(value: Any) -> str:
-    return value if isinstance(value, str) else f"{float(value):g}"
-
-
 def _effect_numbers(computed: ComputedEffect, file: str) -> PageTable:
     effect, shares = computed.effect, _shares(computed.effect)
 
@@ -353,7 +349,7 @@ def _effect_numbers(computed: ComputedEffect, file: str) -> PageTable:
     columns: list[PageColumn] = [
         words_of("agent", "who"),
         *_panel(effect),
-        (effect.x_title, lambda row: _along(row[effect.x])),
+        (effect.x_title, lambda row: str(row[effect.x]) if isinstance(row[effect.x], str) else f"{row[effect.x]:g}"),
         (effect.measure, lambda row: _value(row["mean"], shares)),
         ("s.e.m.", sem),
         ("95% interval", interval),

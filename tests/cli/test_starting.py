@@ -51,7 +51,7 @@ def test_a_new_paradigm_is_right_and_has_its_figures(tmp_path: Path, run: Run) -
     ]
     status, out, err = run("check", "my_letters.yaml", "--details")
     assert (status, err) == (0, "")
-    assert "figures: serial_position, set_size, sensitivity, load, reaction_time" in out
+    assert "figures: serial_position, set_size, sensitivity, reaction_time" in out
     status, out, _ = run("replay", "my_letters.yaml", "--agent", "ideal", "--trials", "6", "--seed", "2")
     assert (status, out) == (0, "data/my_letters-ideal-s2\n")
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.request import urlopen
+from urllib.request import HTTPCookieProcessor, build_opener
 
 import pytest
 
@@ -177,7 +177,7 @@ def test_the_wheel_alone_replays_analyses_and_reports(
         assert app.stdout is not None
         address = re.search(r"http://\S+", app.stdout.readline())
         assert address is not None
-        with urlopen(address[0]) as page:
+        with build_opener(HTTPCookieProcessor()).open(address[0]) as page:  # as a browser, which keeps its cookie
             assert page.status == 200
     finally:
         app.terminate()
