@@ -158,10 +158,6 @@ class Computed:
         )
 
 
-def _anybody(scored: Scored, paradigm: str) -> str:
-    return "" if paradigm in scored.parts else f"{paradigm} has no scored answers."
-
-
 def _nothing(scored: Scored, paradigm: str) -> tuple[str, ...]:
     return ()
 
@@ -208,7 +204,9 @@ class FigureDeclaration:
     name: str
     title: str
     compute: Callable[[Data, Wish], Computed]
-    missing: Callable[[Scored, str], str] = _anybody
+    missing: Callable[[Scored, str], str] = lambda scored, paradigm: (
+        "" if paradigm in scored.parts else f"{paradigm} has no scored answers."
+    )
     lacking: Callable[[Scored, str], tuple[str, ...]] = _nothing
     _: KW_ONLY
     line: str = ""
