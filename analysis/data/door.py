@@ -692,7 +692,8 @@ class _Reading:
         for name in (one for one in table.columns if one.startswith(FURTHER) and not _is_number(table[one])):
             category = table[name].astype("category")
             texts = [str(one) for one in category.cat.categories]
-            table[name] = category.cat.rename_categories(_unlike(texts, self._level_texts(texts)))
+            wanted = self._level_texts(texts)  # the old names where two would be the same
+            table[name] = category.cat.rename_categories(wanted if len({*wanted}) == len(wanted) else texts)
 
     def _level_texts(self, texts: Sequence[str]) -> list[str]:
         words = [text.strip().lower() for text in texts]
@@ -880,11 +881,6 @@ def _bare(value: Any) -> str:
 
 def _yes_no(right: pd.Series, known: pd.Series) -> pd.Series:
     return right.astype(object).where(known, None)
-
-
-def _unlike(texts: Sequence[str], wanted: Sequence[str]) -> dict[str, str] | list[str]:
-    """New names of categories; the old ones where two would be the same."""
-    return [*wanted] if len({*wanted}) == len(wanted) else [*texts]
 
 
 def _may_be(ours: str, values: pd.Series) -> bool:

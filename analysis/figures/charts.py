@@ -266,11 +266,12 @@ def can_draw() -> bool:
     return installed("vl_convert")
 
 
-@functools.cache
 def _vl_convert() -> Any:
-    need("figures", "vl_convert", "a figure")
-    import vl_convert
-
+    try:
+        import vl_convert
+    except ImportError:
+        need("figures", "vl_convert", "a figure")
+        raise
     return vl_convert
 
 

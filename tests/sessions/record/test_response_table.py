@@ -59,6 +59,7 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     there = doors.find_spec
     monkeypatch.setattr(doors, "find_spec", lambda name: None if name in ("pyarrow", "vl_convert") else there(name))
     monkeypatch.setattr(tables, "_arrow", lambda: None)
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
 
 
 @pytest.fixture
