@@ -635,7 +635,7 @@ def study_withdraw(
     print(*(f"  {line}" for line in owned.lines), sep="\n")
     for line, paths in (
         ("the same answers, given again by a program", found.replays),
-        ("made again by the app", found.kept),
+        ("made again when it is needed", found.kept),
         ("has the same trials; the name of the session is taken out", found.linked),
     ):
         print(*(f"  {path}: {line}" for path in paths), sep="\n", end="\n" * bool(paths))

@@ -518,6 +518,11 @@ class _Reading:
             coded = [name for name in free if folded_name(name) in CODED or not any(map(str.isdecimal, words))]
             same = [name for name in coded if {*_plain_texts(raw.loc[table.index, name])} - {""} == words]
             if len(same) == 1 and len(words) > 1:
+                if folded_name(same[0]) not in CODED:  # a cue, say, has them, too
+                    raise SpanLabError(
+                        f"{self.file}: nothing says which answers are right. '{same[0]}' has the words of the answers:"
+                        f" where it says what is right, {OPTION} {same[0]}=correct_answer says so"
+                    )
                 table["correct_answer"] = raw.loc[table.index, same[0]]
                 self.read["correct_answer"] = str(same[0])
             return

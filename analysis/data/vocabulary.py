@@ -26,7 +26,7 @@ _LIKE = {
     ),
     "correct_answer": (
         "correctanswer correctresponse corrans correctans correctkey corrresp cresp solution target targetangle"
-        " targetvalue targetcolor targetcolour"
+        " targetvalue targetcolor targetcolour truth groundtruth wahrheit"
     ),
     "trial": "trial trialnumber trialnr trialno trialnum trialindex trialid",
     "block": "block blocknumber blocknr blk durchgangsblock",

@@ -77,10 +77,6 @@ def _unit(rows: Rows) -> float:
     return _mean(right / length)
 
 
-def _all_or_nothing(rows: Rows) -> float:
-    return _mean(_lists(rows)[2].astype(float))
-
-
 def _absolute(rows: Rows) -> float:
     length, _, whole = _lists(rows)
     return float(length[whole].sum())
@@ -232,7 +228,7 @@ LISTS = (
         "anu",
         "All-or-nothing unit score: share of lists that were recalled whole, in order.",
         "share, 0 to 1",
-        _all_or_nothing,
+        lambda rows: _mean(_lists(rows)[2].astype(float)),
     ),
     Measure(
         "absolute",

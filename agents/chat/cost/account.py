@@ -208,7 +208,7 @@ class Account:
         return Sum(cost, prompt + completion)
 
     def _own(self) -> Sum:
-        """The sum that was spent, with what is not known reckoned in."""
+        """The sum that this account has spent, with what is not known reckoned in."""
         totals = self.totals
         return (
             Sum(totals.cost(self.prices) or 0.0, totals.tokens) + self._worth(0, totals.doubtful_tokens) + self._unknown

@@ -268,6 +268,11 @@ def test_truth_in_the_words_of_the_answers_and_minus_one_for_none(tmp_path: Path
     table = table.assign(answer=table["Truth"].where(right, table["Truth"].map({"rot": "blau", "blau": "rot"})))
     found = opened(table.drop(columns=["correct", "correct_answer"], errors="ignore"), tmp_path).scored.items
     assert found["correct"].tolist() == right.astype(float).tolist()
+    with pytest.raises(SpanLabError, match=r"which answers are right. 'cue' has the words .*cue=correct_answer"):
+        opened(
+            table.drop(columns=["correct", "correct_answer"], errors="ignore").rename(columns={"Truth": "cue"}),
+            tmp_path,
+        )
     none = table["trial"] == 1
     scores = table.drop(columns=["answer", "Truth"]).assign(correct=right.astype(int).mask(none, -1))
     found = opened(scores.rename(columns={"correct": "acc"}), tmp_path).scored.items
