@@ -35,7 +35,7 @@ def check_states(agent: Agent, paradigm: Paradigm, plan: Sequence[PlannedTrial],
     ):
         why = f"{paradigm.name} gives feedback, so each trial has to be run step by step"
     if why:
-        raise SpanLabError(f"the hidden states cannot be kept: {why}. Leave out --states")
+        raise SpanLabError(f"the hidden states cannot be kept: {why}. Leave out {{states}}", names=["states"])
 
 
 def take_batch(agent: BatchAgent, taker: TrialTaker, planned: Sequence[PlannedTrial]) -> list[PlannedTrial]:

@@ -51,7 +51,7 @@ class Taxi(Agent):
 
     def start(self, context):
         if self.limit is not None and self.paid + self.fare > self.limit:
-            raise SpanLabError(f"--max-cost {self.limit:g} is reached")
+            raise SpanLabError(f"max_cost {self.limit:g} is reached")
         self.paid += self.fare
         return Ride(context.seed)
 
@@ -89,7 +89,7 @@ def test_an_agent_of_another_package_has_an_estimate_a_limit_and_an_account(tmp_
 
     said = spanlab("replay", "vsr", "--agent", "taxi:2", "--trials", "4", "--max-cost", "5", status=1)
     assert "taxi:2: 4 rides, cost 8" in said
-    assert "--max-cost 5 is reached" in said
+    assert "max_cost 5 is reached" in said
     assert "The finished trials are safe" in said
     assert "taxi:2: paid 4" in said
     assert record()["estimate"]["cost"] == 8
@@ -97,7 +97,7 @@ def test_an_agent_of_another_package_has_an_estimate_a_limit_and_an_account(tmp_
     assert record()["care"] == {"max_cost": 5.0}
     assert record()["account"] == {"cost": 4.0}
     # the limit holds for the session as a whole, and may be raised
-    assert "--max-cost 7 is reached" in spanlab("resume", str(session), "--max-cost", "7", status=1)
+    assert "max_cost 7 is reached" in spanlab("resume", str(session), "--max-cost", "7", status=1)
     assert record()["account"] == {"cost": 6.0}
     assert "taxi:2: paid 8" in spanlab("resume", str(session), "--max-cost", "9")
     assert record()["care"] == {"max_cost": 9.0}

@@ -229,13 +229,13 @@ class Account:
         reckoned = f" (with {lost} that led to nothing and may have been paid for)" if self.totals.lost else ""
         if limit is not None and self.prices is not None and spent.cost + more.cost > limit:
             return (
-                f"--max-cost {limit:g} is reached: {money(spent.cost)} was spent{reckoned}, and one more request could"
-                " exceed it; give a higher --max-cost to continue"
+                f"max_cost {limit:g} is reached: {money(spent.cost)} was spent{reckoned}, and one more request could"
+                " exceed it; give a higher max_cost to continue"
             )
         if most is not None and spent.tokens + more.tokens > most:
             return (
-                f"--max-tokens {most} is reached: {round(spent.tokens):,} tokens were taken{reckoned}, and one more"
-                " request could exceed it; give a higher --max-tokens to continue"
+                f"max_tokens {most} is reached: {round(spent.tokens):,} tokens were taken{reckoned}, and one more"
+                " request could exceed it; give a higher max_tokens to continue"
             )
         return ""
 
@@ -247,7 +247,7 @@ class Account:
         if self.totals.uncounted and not counted:
             return (
                 "the server does not report how many tokens it used, so a limit of cost or tokens cannot be kept; leave"
-                " out --max-cost and --max-tokens"
+                " out max_cost and max_tokens"
             )
         return self.beyond(self.coming(characters, at_most, surely=False))
 

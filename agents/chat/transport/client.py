@@ -203,8 +203,8 @@ class Client:
             return last.error
         if (asked := last.wait_s or 0.0) > limits.max_wait_s:
             return EndpointError(
-                f"{self._endpoint.public} asks to be left alone for {duration(asked)}, which is longer than --max-wait"
-                f" ({duration(limits.max_wait_s)}): continue later, or give --max-wait {math.ceil(asked)}"
+                f"{self._endpoint.public} asks to be left alone for {duration(asked)}, which is longer than max_wait"
+                f" ({duration(limits.max_wait_s)}): continue later, or give max_wait {math.ceil(asked)}"
             )
         if sum(fault.begun for fault in faults) > limits.max_retries_begun:
             # others are answered, so it is this conversation that the server cannot bring to an end

@@ -174,7 +174,7 @@ def explain_status(
     if status in (400, 422, 500) and NO_SYSTEM.search(quoted):
         return EndpointError(
             f"'{model}' at {where} takes no system message{quotation}; set instructions_as to user, or give"
-            " --adapt, which puts instructions into the user's first message by itself",
+            " adapt, which puts instructions into the user's first message by itself",
             status=status,
         )
     if status in (400, 422, 500) and ALTERNATE.search(quoted):

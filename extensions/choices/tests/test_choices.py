@@ -225,7 +225,7 @@ def test_slips_are_told_before_anything_is_asked(run: Run, server: Tap, tmp_path
     assert "holds something else already" in score(run, folder, "-o", tmp_path / "data")[2]
     status, _, err = score(run, folder, "-o", tmp_path / "dear", "--max-tokens", "10")
     assert status != 0
-    assert "--max-tokens 10 is reached" in err
+    assert "max_tokens 10 is reached" in err
     assert len(server.requests) == count
 
 

@@ -136,5 +136,5 @@ def test_who_cannot_keep_states_is_told_so(name: str, design: str | None, why: s
     plan = plan_session(paradigm, 1, design, trials=3)
     with pytest.raises(SpanLabError, match=f"the hidden states cannot be kept: .*{why}"):
         check_states(agent, paradigm, plan, "corrected")
-    with pytest.raises(SpanLabError, match=r"chance has no hidden states\. Leave out --states"):
+    with pytest.raises(SpanLabError, match=r"chance has no hidden states\. Leave out states"):
         check_states(Chance(), paradigm, plan, "corrected")

@@ -144,7 +144,7 @@ def test_a_limit_says_what_it_is_and_how_to_go_on() -> None:
     _taken(account, _reply(200, 0))
     assert account.exhausted(400) == "", "a second one fits"
     said = (
-        "--max-cost 0.001 is reached: 0.0004 was spent, and one more request could exceed it; give a higher --max-cost"
+        "max_cost 0.001 is reached: 0.0004 was spent, and one more request could exceed it; give a higher max_cost"
         " to continue"
     )
     assert account.exhausted(800) == said, "one that is twice as long does not"
@@ -171,7 +171,7 @@ def test_what_was_lost_counts_as_if_it_had_to_be_paid_for() -> None:
     _lost(account, LATE)
     said = account.exhausted(400)
     assert (
-        "--max-tokens 1000 is reached: 800 tokens were taken (with 1 request that led to nothing and may have been paid"
+        "max_tokens 1000 is reached: 800 tokens were taken (with 1 request that led to nothing and may have been paid"
         " for)" in said
     )
     counted = Account(RequestLimits(max_tokens_in_all=1000))
@@ -349,7 +349,7 @@ def test_the_estimate_counts_pictures_and_sends_nothing(
     assert code == 1
     assert not tap.requests
     assert "pictures" in err
-    assert "--max-tokens 1 is reached: 0 tokens were taken" in err
+    assert "max_tokens 1 is reached: 0 tokens were taken" in err
 
 
 @pytest.mark.slow

@@ -157,7 +157,7 @@ def test_its_verdicts_are_kept_and_not_paid_for_again(
 
 def test_a_limit_holds_for_both_together(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with _server(monkeypatch, tmp_path, "5"):
-        assert "--max-cost 0.25 is reached" in complaint(*run(*_RUN, "--max-cost", "0.25"))
+        assert "max_cost 0.25 is reached" in complaint(*run(*_RUN, "--max-cost", "0.25"))
         account = read_session(tmp_path / "data" / "vsr-chat-m-lab-s1")["account"]
         assert 0.1 < account["cost"] + account["judge"]["cost"] <= 0.25 + 0.101
         unpriced = complaint(*run(*_RUN[:-1], "judge=judge-2@lab", "--max-cost", "1"))

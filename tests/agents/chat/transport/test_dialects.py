@@ -182,7 +182,7 @@ def test_long_waits_are_announced_and_longer_ones_end_the_session(monkeypatch: p
     def busy(heard: Heard) -> Answer:
         return refused(429, "wait")
 
-    for asked, most, says in ((90.0, 600.0, "left alone for 2 min"), (99_999_999.0, 600.0, "longer than --max-wait")):
+    for asked, most, says in ((90.0, 600.0, "left alone for 2 min"), (99_999_999.0, 600.0, "longer than max_wait")):
         monkeypatch.setattr("spanlab.agents.chat.transport.refusals.asked_wait", lambda headers, asked=asked: asked)
         told: list[str] = []
         account = Account(RequestLimits())
