@@ -164,7 +164,8 @@ class Strip:
             for line, words in enumerate(lines):
                 words.draw(draw, left + wide / 2, top + high + (line + 0.6) * caption)
             image.paste(board.crop(self.box), (left, top))
-            colour, thick = (MUTED, edge) if display.asks is None else (ACCENT, 2 * edge)
+            plain = display.asks is None or any(_marked_inside(question, language) for question in display.questions)
+            colour, thick = (MUTED, edge) if plain else (ACCENT, 2 * edge)
             draw.rectangle((left, top, left + wide - 1, top + high - 1), None, colour, thick)
             if self._leads_on(number) and (display.phase or display.caption == "before"):
                 arrow = _arrow(self.gap, self.letter, display.more)
@@ -214,6 +215,12 @@ def _question(image: Image.Image, display: ExampleDisplay, asks: ResponseKind, s
             for value, sign in (*((value, "wrong") for value in wrong), (question.answer, "right")):
                 if isinstance(value, int | str) and (region := places.get(value)) is not None:
                     _badge(draw, region, sign, side)
+
+
+def _marked_inside(question: WorkedQuestion, language: str) -> bool:
+    """Return whether the right answer is marked in the picture, so that nothing around it is."""
+    places = [region.value for region in question.kind.surface().regions]
+    return question.answer in places or not question.shown_answer(language)
 
 
 def _badge(draw: ImageDraw.ImageDraw, region: Region, sign: str, side: int) -> None:

@@ -529,7 +529,7 @@ def test_a_missed_cell_has_an_empty_frame() -> None:
         right[2]: "missed",
         swapped([right])[0][2]: "wrong",
     }
-    assert "empty frame: right, but you left it out" in heading((yours,), "en")
+    assert "empty frame: one that you left out" in heading((yours,), "en")
     _, (yours,), _ = _told("sfr", lambda right: right, list_length=3)
     assert "empty frame" not in heading((yours,), "en")
 
@@ -567,7 +567,7 @@ def test_a_change_is_pictured_beside_what_was_before_and_a_new_rule_is_told_firs
     new = [page for page in agent.pages if page.startswith("Change Detection: now different")]
     assert new
     assert all(
-        page.partition(": ")[2].partition(": ")[2].startswith("From now on, this is new: Either") for page in new
+        page.partition(": ")[2].partition(": ")[2].startswith("From now on: Either") for page in new
     )
 
 

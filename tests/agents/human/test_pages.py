@@ -332,6 +332,7 @@ def test_marks_of_right_answers_hide_nothing_of_what_is_there(name: str) -> None
             left, top, right, bottom = strip.box
             part = drawn[1 + y0 - top : 1 + y1 - top, 1 + x0 - left : 1 + x1 - left]
             assert (part == plain[y0:y1, x0:x1]).all()
+            assert tuple(drawn[1, 1]) != ACCENT  # no second blue frame, around the whole display
             assert (drawn[1 : 1 + bottom - top, 1 : 1 + right - left] != plain[top:bottom, left:right]).any()
 
 
