@@ -336,11 +336,11 @@ class _Once(TyperCommand):
 
     @override
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        given = [arg.partition("=")[0] for arg in args if arg.startswith("--")]
-        single = [one for one in self.params if not getattr(one, "multiple", True) and one.nargs == 1]
-        for option in (option for one in single if not getattr(one, "is_flag", False) for option in one.opts):
-            if given.count(option) > 1:
-                raise SpanLabError(f"{option} is given {given.count(option)} times, and takes one value")
+        given = [arg.partition("=")[0] for arg in args]
+        for one in self.params:
+            times = sum(given.count(option) for option in one.opts)
+            if times > 1 and one.nargs == 1 and not (getattr(one, "multiple", True) or getattr(one, "is_flag", False)):
+                raise SpanLabError(f"{one.opts[-1]} is given {times} times, and takes one value")
         return super().parse_args(ctx, args)
 
 
@@ -403,7 +403,7 @@ def _command(format_: Format[Any, Any], side: Side, imports: bool) -> Any:
     }
     call = functools.partial(unwrap(import_data if imports else export), format_.name)
     app = typer.Typer(**SETTINGS)
-    app.command(format_.name)(_with_options(call, options, side.help))
+    app.command(format_.name, cls=_Once)(_with_options(call, options, side.help))
     return typer.main.get_command(app)
 
 

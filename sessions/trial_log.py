@@ -11,7 +11,7 @@ from ..agents.base import Episode, Outcome, Response
 from ..agents.recorded import RecordedEpisode
 from ..agents.window import WindowEpisode
 from ..core.errors import SpanLabError
-from ..paradigms import Ask, ItemScore, Percept, ResponseKind, Step, Truth, Verdict
+from ..paradigms import Ask, ItemScore, Percept, Step, Truth, Verdict
 from ..paradigms.score_check import checked_scores
 from .record.events import AskedStep, Event, Feedback, Notes, Score, ShownDisplay, ShownStep, TrialCutOff
 from .record.marking import fields_of
@@ -68,18 +68,15 @@ def check_response(percept: Percept, response: object, number: int, reported: bo
             f"the agent gave the reaction time {found(rt_ms)} in step {number}; expected a number of ms from the onset"
             f" of the question on, or None: {FAULT}"
         )
-    if response.outcome == "answered" and percept.ask is not None and not _allowed(percept.ask.kind, response.value):
+    value, kind = response.value, percept.ask and percept.ask.kind
+    # of plain Python: JSON has no numbers of numpy
+    plain = type(value) in (int, str, tuple)
+    if response.outcome == "answered" and kind is not None and not (plain and kind.allows(value)):
         raise SpanLabError(
-            f"the agent answered {found(response.value)} in step {number}; allowed is"
-            f" {percept.ask.kind.allowed_values()} (outcome omitted where nothing was answered): {FAULT}"
+            f"the agent answered {found(value)} in step {number}; allowed is"
+            f" {kind.allowed_values()} (outcome omitted where nothing was answered): {FAULT}"
         )
     return response
-
-
-def _allowed(kind: ResponseKind, value: object) -> bool:
-    """Return whether a value is an answer to such a question, and of plain Python: JSON has no numbers of
-    numpy."""
-    return type(value) in (int, str, tuple) and kind.allows(value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -292,7 +292,8 @@ def _over_units(answers: _Answers, pairs: np.ndarray, values: np.ndarray, level:
 
     known = ~np.isnan(values)
     pairs, values = pairs[known], values[known]
-    sides = [np.unique(side) for side in ([pairs[:, :2]] if _same_side(answers, pairs) else [pairs[:, 0], pairs[:, 1]])]
+    among_themselves = len(pairs) > 0 and answers.agents[int(pairs[0, 0])] == answers.agents[int(pairs[0, 1])]
+    sides = [np.unique(side) for side in ([pairs[:, :2]] if among_themselves else [pairs[:, 0], pairs[:, 1]])]
     sides = [side.astype(int) for side in sides if len(side) > 1]
     n = min(map(len, sides), default=1)
     if len(values) < 2 or not sides:
@@ -313,11 +314,6 @@ def _over_units(answers: _Answers, pairs: np.ndarray, values: np.ndarray, level:
     df = total**2 / sum(spread**2 / max(1, free) for spread, free in spreads)
     reach = float(stdtrit(df, (1 + level) / 2)) * math.sqrt(total)
     return MeanEstimate(n, mean, math.sqrt(total), max(-1.0, mean - reach), min(1.0, mean + reach), "jackknife")
-
-
-def _same_side(answers: _Answers, pairs: np.ndarray) -> bool:
-    """Return whether pairs are of one answerer's units among themselves."""
-    return len(pairs) > 0 and answers.agents[int(pairs[0, 0])] == answers.agents[int(pairs[0, 1])]
 
 
 def _jackknife(values: np.ndarray) -> float:

@@ -240,7 +240,8 @@ class SerialOrder(ResponseKind):
     # -- at the window -----------------------------------------------------------------------------
 
     def surface(self) -> Surface:
-        ordered = Ordered(self.most, self.repeats, self.unknown, line=self._line(), labels=self._labels_on_keys())
+        labels = tuple(zip(self.options, self.options, strict=True)) if isinstance(self.options, tuple) else ()
+        ordered = Ordered(self.most, self.repeats, self.unknown, line=self._line(), labels=labels)
         take = None if self.free else self.take
         return Surface(
             keys=self._keys(),
@@ -254,9 +255,6 @@ class SerialOrder(ResponseKind):
     def _line(self) -> tuple[float, float, float, float] | None:
         x0, y0, x1, y1 = self.within
         return (x0, y0, x1, y0 + _LINE * (y1 - y0)) if isinstance(self.options, tuple) else None
-
-    def _labels_on_keys(self) -> tuple[tuple[int | str, str], ...]:
-        return tuple((symbol, symbol) for symbol in self.options) if isinstance(self.options, tuple) else ()
 
     def _regions(self) -> tuple[Region, ...]:
         if self.areas is not None:

@@ -53,7 +53,8 @@ class PaidReplies:
             for line in journal.replies()
             if line.get("judge", "") == self._judge and bool(line.get("scores")) == self._scores
         ]
-        self._stored = [line for line in lines if _tells(line["reply"])] if self._scores else lines
+        likely = [line["reply"].get("echoed", line["reply"].get("first_logprobs")) is not None for line in lines]
+        self._stored = [line for line, told in zip(lines, likely, strict=True) if told or not self._scores]
         if request is not None:
             self._stored = [line for line in self._stored if line.get("request") == request][-1:]
 
@@ -106,11 +107,6 @@ class PaidReplies:
         if journal is not None:
             await journal.keep({**about, **goes_on, "sent": added, "reply": reply.model_dump(mode="json")})
         return reply
-
-
-def _tells(reply: Mapping[str, Any]) -> bool:
-    """Return whether a kept reply says how probable something is."""
-    return (reply["echoed"] if "echoed" in reply else reply.get("first_logprobs")) is not None
 
 
 _VERSION = 1

@@ -235,10 +235,6 @@ class Flips:
         """Refreshes per second; missed refreshes are counted, too."""
         return sum(self.passed) / (self.times[-1] - self.times[0])
 
-    def intervals_ms(self) -> list[float]:
-        """From one flip to the next."""
-        return [(later - earlier) * 1000.0 for earlier, later in pairwise(self.times)]
-
 
 def percentile(values: Sequence[float], share: float) -> float:
     """The value below which ``share`` of the values lie."""
@@ -323,7 +319,7 @@ def described(
     apparatus: dict[str, Any], flips: Flips, backend: Backend, devices: int, trouble: str, seconds: float
 ) -> DisplayFile:
     """The measurements as a display file."""
-    intervals = flips.intervals_ms()
+    intervals = [(later - earlier) * 1000.0 for earlier, later in pairwise(flips.times)]
     gaps = [(later - earlier) * 1000.0 for earlier, later in pairwise(flips.polls)]
     vsync = bool(apparatus["vsync"])
     return DisplayFile.model_validate(

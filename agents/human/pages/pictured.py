@@ -219,8 +219,8 @@ def _question(image: Image.Image, display: ExampleDisplay, asks: ResponseKind, s
 
 def _marked_inside(question: WorkedQuestion, language: str) -> bool:
     """Return whether the right answer is marked in the picture, so that nothing around it is."""
-    places = [region.value for region in question.kind.surface().regions]
-    return question.answer in places or not question.shown_answer(language)
+    has_place = any(region.value == question.answer for region in question.kind.surface().regions)
+    return has_place or not question.shown_answer(language)
 
 
 def _badge(draw: ImageDraw.ImageDraw, region: Region, sign: str, side: int) -> None:

@@ -566,9 +566,7 @@ def test_a_change_is_pictured_beside_what_was_before_and_a_new_rule_is_told_firs
         assert before.stimulus.name == now.stimulus.name == "bars"
     new = [page for page in agent.pages if page.startswith("Change Detection: now different")]
     assert new
-    assert all(
-        page.partition(": ")[2].partition(": ")[2].startswith("From now on: Either") for page in new
-    )
+    assert all(page.partition(": ")[2].partition(": ")[2].startswith("From now on: Either") for page in new)
 
 
 def test_the_only_answer_of_a_practice_trial_is_explained_whether_right_or_wrong_or_missed() -> None:

@@ -361,3 +361,6 @@ def test_a_second_by_never_replaces_the_first_without_a_word(run: Run, tmp_path:
     told = complaint(*run("stats", "t.csv", "--by", "set_size", "--by", "block"))
     assert "no analysis of variance: memo has no column 'block'" in told
     assert "--by is given 2 times" in complaint(*run("methods", "t.csv", "--by", "set_size", "--by", "trial"))
+    practice = ("--practice", "a", "--practice", "b")
+    assert "--practice is given 2 times" in complaint(*run("import", "table", "t.csv", *practice))
+    assert "--output is given 2 times" in complaint(*run("methods", "t.csv", "-o", "a.md", "--output", "b.md"))
