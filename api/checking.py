@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import textwrap
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -133,6 +134,25 @@ def _check_language(language: str, files: list[Path]) -> Result:
     )
 
 
+def _unmet(effects: Mapping[str, Any], trials: Sequence[Trial]) -> list[str]:
+    """The words of contrasts that none of some trials has, which may be misspelt."""
+    from ..paradigms.language.schema import written
+
+    met = {
+        (name, str(written(value)))
+        for trial in trials
+        for values in (trial.levels, *(step.truth.record for step in trial.steps))
+        for name, value in values.items()
+        if effects
+    }
+    return [
+        f"effects > {name}: none of {len(trials)} trials has '{word}' as {effect['of']}, so this may have no data"
+        for name, effect in effects.items()
+        for word in dict.fromkeys(str(written(word)) for pair in effect["contrast"].items() for word in pair)
+        if (effect["of"], word) not in met
+    ]
+
+
 def _paradigm_checked(source: str | Path, details: bool) -> list[str]:
     """One line that says what was checked, and those of what is lacking; with details what the data
     will be like."""
@@ -165,4 +185,12 @@ def _paradigm_checked(source: str | Path, details: bool) -> list[str]:
         for path, why in illegible(paradigm.data, paradigm.instructions)
     }
     lacking = [f"language {problem}" for problem in untranslated(paradigm.data, kinds, paradigm.instructions)]
-    return [line, *more, *_sounds(paradigm), *short, *unset.values(), *lacking]
+    return [
+        line,
+        *more,
+        *_sounds(paradigm),
+        *short,
+        *unset.values(),
+        *lacking,
+        *_unmet(paradigm.data.get("effects") or {}, trials),
+    ]

@@ -34,13 +34,8 @@ def as_tuples(value: Any) -> Any:
     return tuple(map(as_tuple, cast("list[Any]", value))) if isinstance(value, list | tuple) else value
 
 
-def as_float(value: Any) -> Any:
-    """A whole number with a point, and anything else as it is."""
-    return float(value) if type(value) is int else value
-
-
 #: A number of any sort, which YAML may write without a point.
-Real = Annotated[float, BeforeValidator(as_float)]
+Real = Annotated[float, BeforeValidator(lambda value: float(value) if type(value) is int else value)]
 #: A list of whole numbers; a YAML list becomes a tuple, so that components stay hashable.
 Ints = Annotated[tuple[StrictInt, ...], BeforeValidator(as_tuple)]
 #: A list of strings.

@@ -337,7 +337,7 @@ def _shuffled(
     limit = None if all(levels == pool[0] for levels in pool) else max_run
     for _ in range(min(_SHUFFLES, 1 + _SHUFFLE_WORK // len(pool))):
         order = [pool[n] for n in random.permutation(len(pool))]
-        if limit is None or _longest_run(order) <= limit:
+        if limit is None or all(sum(1 for _ in run) <= limit for _, run in itertools.groupby(order)):
             return order
     assert limit is not None
     for _ in range(_GROWN):
@@ -348,10 +348,6 @@ def _shuffled(
         f"{name}: no order with at most {max_run} trials of the same levels in a row was found; allow longer runs, or"
         " run more levels"
     )
-
-
-def _longest_run(order: Sequence[dict[str, Any]]) -> int:
-    return max((sum(1 for _ in run) for _, run in itertools.groupby(order)), default=0)
 
 
 def _grown(pool: Sequence[dict[str, Any]], random: np.random.RandomState, limit: int) -> list[dict[str, Any]] | None:

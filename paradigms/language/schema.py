@@ -382,7 +382,7 @@ def written(level: Any) -> Any:
     """A level as the keys of a file write it: all of them are text."""
     if isinstance(level, bool):
         return str(level).lower()
-    return str(level) if isinstance(level, int | float) else level
+    return f"{level:.15g}" if isinstance(level, int | float) else level
 
 
 class EffectOfFile(StrictModel):

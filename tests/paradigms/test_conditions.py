@@ -18,7 +18,7 @@ from paradigm_texts import PROBE, load, text
 from PIL import Image
 from session_tools import Saying, take
 
-from spanlab import replay
+from spanlab import check, replay
 from spanlab.agents.base import Response
 from spanlab.agents.registry import make_agent
 from spanlab.analysis.data.coding import Declared, decoded, varied
@@ -477,6 +477,12 @@ def test_effects_of_the_library_are_found_in_twelve_people(
 def test_effects_of_what_there_is_not_are_refused(line: str, says: str, tmp_path: Path) -> None:
     with pytest.raises(ParadigmError, match=says):
         of_text(tmp_path, f"{SWITCHING}effects: {{cost: {line}}}\n")
+
+
+def test_words_of_contrasts_that_no_trial_records_are_told_by_check(tmp_path: Path) -> None:
+    for word, told in (("far", False), ("fra", True)):
+        of_text(tmp_path, f"{SWITCHING}effects: {{cost: {{of: lure, contrast: {{near: {word}}}}}}}\n")
+        assert (f"has '{word}' as lure, so this may have no data" in str(check(tmp_path / "small.yaml"))) == told
 
 
 def test_a_page_of_few_trials_says_which_effects_it_cannot_have(tmp_path: Path) -> None:
