@@ -101,6 +101,13 @@ class Guest(AtTheWindow):
         self.closed += 1
 
 
+def refuses() -> Guest:
+    """Somebody who does not agree to take part."""
+    guest = Guest()
+    guest.decides = ["refuse"]
+    return guest
+
+
 def sit(
     study: Study, data: Path, participant: str = "p01", session: int = 1, existing: str = "", **wanted: object
 ) -> Visit:

@@ -136,11 +136,6 @@ def all_imports() -> list[Import]:
     return [found for module in MODULES for found in imports(module)]
 
 
-def test_the_package_is_not_empty() -> None:
-    assert len(MODULES) > 15
-    assert len(all_imports()) > 15
-
-
 def test_every_package_on_disk_is_found_by_setup() -> None:
     on_disk = {"spanlab"}
     for top in ROOT.iterdir():
@@ -369,15 +364,21 @@ def test_every_module_says_what_it_is() -> None:
     assert not [module for module, tree in trees().items() if tree.body and ast.get_docstring(tree) is None]
 
 
-def test_what_to_touch_is_there_and_little() -> None:
-    """Every row of the table names at most three places, and each of them exists."""
+@pytest.mark.parametrize(
+    ("heading", "row", "most"),
+    [
+        ("### What to touch", r"^\| (?:any? [^|]+|a [^|]+) \| ([^|]+) \|$", 3),
+        ("### Where to look", r"^\| [^|]+\? \| ([^|]+) \|$", 9),
+    ],
+)
+def test_the_places_that_the_map_names_are_there_and_few(heading: str, row: str, most: int) -> None:
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (any? [^|]+|a [^|]+) \| ([^|]+) \|$", text[text.index("### What to touch") :], re.MULTILINE)
-    assert len(rows) >= 12
-    for addition, places in rows:
+    rows = re.findall(row, text[text.index(heading) :], re.MULTILINE)
+    assert len(rows) >= 10
+    for places in rows:
         named = set(re.findall(r"`((?:\w+/)+(?:[\w.]+)?)`", places))
-        assert len(named) <= 3, addition
-        assert not [place for place in named if not (ROOT / place).exists()], addition
+        assert 1 - (most == 3) <= len(named) <= most, places
+        assert not [place for place in named if not (ROOT / place).exists()], places
 
 
 def reading() -> list[tuple[str, str, str]]:
@@ -408,26 +409,3 @@ def test_the_files_of_the_reading_lie_on_the_way() -> None:
     met = {line.split()[1] for line in done.stdout.splitlines()[:-1]}
     declaring = {"paradigms/library/vsr.yaml", "analysis/effects/registry.py"}
     assert {file for _, file, _ in reading()} - declaring <= met
-
-
-def test_decisions_are_five_lines_and_listed() -> None:
-    """The title, an empty line, and what was decided: a line each for the decision, what was
-    rejected and why, and the price."""
-    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    files = sorted((ROOT / "docs" / "decisions").glob("*.md"))
-    assert len(files) > 10
-    for file in files:
-        title, empty, *lines = file.read_text(encoding="utf-8").splitlines()
-        assert f"[{title.removeprefix('# ')}](decisions/{file.name})" in page, file.name
-        assert (empty, len(lines)) == ("", 4), file.name
-        assert [line for line in lines if len(line) > 170] == [], file.name
-
-
-def test_where_to_look_is_there() -> None:
-    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| [^|]+\? \| ([^|]+) \|$", text[text.index("### Where to look") :], re.MULTILINE)
-    assert len(rows) >= 10
-    for places in rows:
-        paths = re.findall(r"`((?:\w+/)+(?:[\w.]+)?)`", places)
-        assert paths
-        assert not [path for path in paths if not (ROOT / path).exists()]

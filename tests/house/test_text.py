@@ -8,7 +8,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from longest import LONGEST
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Paths of one machine, and talk about how the project was made. (Written so that this file does
@@ -87,9 +86,3 @@ def test_scripts_can_be_run() -> None:
     for name in [".ci/run", "scripts/setup.sh"]:
         assert os.access(ROOT / name, os.X_OK), name
         subprocess.run(["bash", "-n", ROOT / name], check=True)
-
-
-def test_the_longest_test_files_are_there() -> None:
-    assert not [
-        name for name in LONGEST if not any((folder / f"{name}.py").exists() for folder in (ROOT / "tests", ROOT))
-    ]

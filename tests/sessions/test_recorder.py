@@ -25,17 +25,22 @@ from spanlab.sessions.record.writer import Recorder, TrialJournal
 VSR = load_paradigm("vsr")
 
 
-def test_commit_returns_when_everything_before_it_is_on_the_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real, synced = os.fsync, []
+@pytest.fixture
+def synced(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The size of a file at each time that it was brought to the disk."""
+    real, sizes = os.fsync, list[int]()
 
     def fsync(descriptor: int) -> None:
-        synced.append(os.fstat(descriptor).st_size)
+        sizes.append(os.fstat(descriptor).st_size)
         real(descriptor)
 
-    recorder = Recorder(tmp_path)
     monkeypatch.setattr(os, "fsync", fsync)
+    return sizes
+
+
+def test_commit_returns_when_everything_before_it_is_on_the_disk(tmp_path: Path, synced: list[int]) -> None:
+    recorder = Recorder(tmp_path)
+    synced.clear()
     for n in range(1, 6):
         recorder.write(cast(Event, {"event": "note", "rows": n}))
         recorder.write(cast(Event, {"event": "note", "rows": -n}))
@@ -62,17 +67,10 @@ def test_requests_without_a_reply_are_counted_per_attempt(tmp_path: Path) -> Non
     assert in_vain(read_transcript(tmp_path)).count == 2
 
 
-def test_every_trial_is_on_the_disk_before_the_next_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real, synced = os.fsync, [0]
+def test_every_trial_is_on_the_disk_before_the_next_begins(tmp_path: Path, synced: list[int]) -> None:
     finished = []
-
-    def fsync(descriptor: int) -> None:
-        synced.append(os.fstat(descriptor).st_size)
-        real(descriptor)
-
     session = start(tmp_path, VSR, Chance(), 5)
     log = session.folder / "events.jsonl"
-    monkeypatch.setattr(os, "fsync", fsync)
 
     def tell(done: int, total: int) -> None:
         finished.append((done, log.read_bytes()[: synced[-1]].count(b'"trial_end"')))

@@ -4,13 +4,12 @@ outside the screen or over something else."""
 from __future__ import annotations
 
 import json
-from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
 import page_tools
 import pytest
-from chromium import Chromium, Tab, chromium
+from chromium import Chromium, Tab
 from page_bench import Served, data_folder
 from page_stages import walk
 
@@ -53,12 +52,6 @@ LAYOUT = """JSON.stringify((() => {
   }
   return faults;
 })())"""  # noqa: E501
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Generator[Chromium]:
-    with chromium(tmp_path_factory.mktemp("chromium")) as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

@@ -4,12 +4,12 @@ screen left, a pause, a page that is hidden."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from chromium import Chromium, Tab, chromium
+from chromium import Chromium, Tab
 from page_bench import Served, data_folder, hands_of, served
 
 from spanlab.analysis.data.timing import verdict
@@ -43,12 +43,6 @@ instructions: {en: Remember the places.}
 designs:
   human: {repetitions: 3}
 """
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Generator[Chromium]:
-    with chromium(tmp_path_factory.mktemp("chromium")) as running:
-        yield running
 
 
 class Visit:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import battery_bench
 import pandas as pd
 import pytest
 from battery_bench import SAID, Typist, study_in
-from chromium import Chromium, chromium
+from chromium import Chromium
 from hands import By, Warp
 from image_paradigms import write_faces
 from page_bench import at_window, data_folder, hands_of, served, unmeasured
@@ -129,12 +129,6 @@ def own(name: str, folder: Path, repository: Path) -> str:
 
 
 OWN = ["own_images", "questionnaire", "sure", "typing", "open", "marks"]
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Generator[Chromium]:
-    with chromium(tmp_path_factory.mktemp("chromium")) as running:
-        yield running
 
 
 def ways(source: str) -> list[By]:

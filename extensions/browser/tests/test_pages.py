@@ -4,13 +4,13 @@ pictures."""
 from __future__ import annotations
 
 import io
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from chromium import Chromium, chromium
+from chromium import Chromium
 from page_bench import data_folder, hands_of, served
 from PIL import Image
 
@@ -22,13 +22,6 @@ from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import read_responses
 from spanlab.sessions.studies.study import load_study
 from spanlab.sessions.studies.visit_files import completed, read_head, states
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Generator[Chromium]:
-    with chromium(tmp_path_factory.mktemp("chromium")) as running:
-        yield running
-
 
 STUDY = """
 study: athome

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from chromium import Chromium, Tab, chromium
+from chromium import Chromium, Tab
 from page_bench import Served, data_folder, hands_of, served
 from scripted_page import ScriptedPage, hello
 
@@ -115,12 +115,6 @@ def test_a_page_that_is_loaded_anew_goes_on_with_the_question_under_way(tmp_path
 
 
 # -- in a real browser -----------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Generator[Chromium]:
-    with chromium(tmp_path_factory.mktemp("chromium")) as running:
-        yield running
 
 
 def interrupted(folder: Path, browser: Chromium, interrupt: Callable[[Tab, Served], None]) -> list[Any]:

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from chat_chaos import session_table
 from chat_servers import Answer, Request, Stub, forwarding, listening, stub
 from effort import HANGS_S
 
@@ -25,14 +26,12 @@ from spanlab.extensions.demonstration.scripted import LABEL, MODEL, ScriptedServ
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request as Wanted
-from spanlab.sessions import Runner, begin, find_sessions, read_responses, read_session, reopen
+from spanlab.sessions import Runner, begin, find_sessions, read_session, reopen
 from spanlab.sessions.record.reader import read_events, read_transcript
-from spanlab.sessions.record.table import COLUMNS
 from spanlab.sessions.record.transcript_file import TRANSCRIPTS
 
 VSR = load_paradigm("vsr")
 PLAN = plan_session(VSR, seed=4, trials=16, design=SessionDesign())
-LASTING = [column.name for column in COLUMNS if not column.measured and column.name != "session"]
 ASKS = sum(planned.levels["list_length"] for planned in PLAN)
 
 
@@ -51,11 +50,6 @@ def _agent(base_url: str, concurrency: int) -> ChatAgent:
     )
 
 
-def _table(folder: Path) -> pd.DataFrame:
-    """The lasting columns, trial by trial."""
-    return read_responses(folder).sort_values(["trial", "step"], ignore_index=True).reindex(columns=LASTING)
-
-
 @pytest.fixture(scope="module")
 def undisturbed(server: ScriptedServer, tmp_path_factory: pytest.TempPathFactory) -> Path:
     agent = _agent(server.base_url, concurrency=1)
@@ -64,12 +58,12 @@ def undisturbed(server: ScriptedServer, tmp_path_factory: pytest.TempPathFactory
     return session.folder
 
 
-def test_trials_at_once_give_the_same_table(server: ScriptedServer, undisturbed: Path, tmp_path: Path) -> None:
+def test_trials_at_once_give_the_samesession_table(server: ScriptedServer, undisturbed: Path, tmp_path: Path) -> None:
     agent = _agent(server.base_url, concurrency=8)
     session = begin(tmp_path, VSR, agent, PLAN, Wanted(seed=4))
     Runner(session, agent).run()
-    pd.testing.assert_frame_equal(_table(session.folder), _table(undisturbed))
-    assert len(_table(undisturbed)) == ASKS
+    pd.testing.assert_frame_equal(session_table(session.folder), session_table(undisturbed))
+    assert len(session_table(undisturbed)) == ASKS
     info = read_session(session.folder)
     assert (info["agent"], info["agent_kind"], info["label"], info["oracle"]) == ("chat:scripted", "chat", LABEL, False)
     assert info["apparatus"]["concurrency"] == 8
@@ -100,7 +94,7 @@ def test_an_endpoint_that_fails_loses_nothing_and_repeats_only_what_was_in_fligh
             stops += 1
             session, agent = reopen(session.folder), _agent(tap.base_url, concurrency)
     assert stops >= 3
-    pd.testing.assert_frame_equal(_table(session.folder), _table(undisturbed))
+    pd.testing.assert_frame_equal(session_table(session.folder), session_table(undisturbed))
     lines = read_transcript(session.folder)
     kept = [(line["trial"], line["ask"]) for line in lines if "reply" in line]
     assert len(kept) == len(set(kept)) == ASKS, "no reply was paid for twice"
@@ -188,10 +182,10 @@ def _run(
 def _undisturbed(data: Path, blocks: int, inspect: bool = False) -> pd.DataFrame:
     with stub(answers=ANSWERS) as server:
         if not inspect:
-            return _table(_run(data, server, blocks, 50))
+            return session_table(_run(data, server, blocks, 50))
         _start(server, data, blocks, 8, inspect).communicate()
     (folder,) = find_sessions([data])
-    return _table(folder)
+    return session_table(folder)
 
 
 def _kills(tmp_path: Path, blocks: int, concurrency: int, moments: Sequence[int], inspect: bool = False) -> None:
@@ -210,7 +204,7 @@ def _kills(tmp_path: Path, blocks: int, concurrency: int, moments: Sequence[int]
         answered = server.stats()["answered"]
     assert killed == len(moments)
     (folder,) = find_sessions([tmp_path / "killed"])
-    pd.testing.assert_frame_equal(_table(folder), expected)
+    pd.testing.assert_frame_equal(session_table(folder), expected)
     lines = read_transcript(folder)
     kept = [(line["trial"], line["ask"]) for line in lines if "reply" in line]
     assert len(kept) == len(set(kept)) == 24 * blocks, "every reply once"
@@ -283,7 +277,7 @@ def test_ctrl_c_finishes_what_is_under_way_and_a_second_one_stops_at_once(tmp_pa
         assert read_events(folder)[-1]["event"] == "interrupted"
     with stub(answers=ANSWERS) as server:
         Runner(reopen(folder), _nback_agent(server, 4)).run()
-    pd.testing.assert_frame_equal(_table(folder), expected)
+    pd.testing.assert_frame_equal(session_table(folder), expected)
 
 
 # What was kept
@@ -298,7 +292,7 @@ def _half(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, pd.DataFrame]
     """A session that was stopped when its first trial was over; and the table of one that was not."""
     data = tmp_path_factory.mktemp("half")
     with stub(answers=ANSWERS) as server:
-        whole = _table(_run(data / "whole", server, 3, 2))
+        whole = session_table(_run(data / "whole", server, 3, 2))
         with pytest.raises(SpanLabError, match="enough"):
             _run(data / "half", server, 3, 2, _stop)
     return find_sessions([data / "half"])[0], whole
@@ -337,7 +331,7 @@ def test_a_transcript_that_was_cut_off_loses_the_last_line_alone(half: tuple[Pat
     kept = sum("reply" in line for line in read_transcript(folder))
     assert kept == 47
     assert _go_on(folder) == 72 - kept
-    pd.testing.assert_frame_equal(_table(folder), expected)
+    pd.testing.assert_frame_equal(session_table(folder), expected)
     assert sum("reply" in line for line in read_transcript(folder)) == 72
 
 

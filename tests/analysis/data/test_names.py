@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from analysis_tables import mixed, responses
+from any_tables import written
 from command_line import Run, command_line, complaint
 
 import spanlab
@@ -41,17 +42,6 @@ def ours() -> pd.DataFrame:
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     monkeypatch.setattr(folder, "save", lambda *_: [])
     return command_line(tmp_path, monkeypatch, capsys)
-
-
-def written(table: pd.DataFrame, path: Path, ending: str, name: str = "table") -> Path:
-    file = path / f"{name}{ending}"
-    if ending == ".csv":
-        table.to_csv(file, index=False)
-    elif ending == ".xlsx":
-        table.to_excel(file, index=False)
-    else:
-        table.convert_dtypes().to_parquet(file, index=False)
-    return file
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".xlsx"])

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from analysis_tables import mixed, responses
+from any_tables import written
 from command_line import command_line
 from report_page import read
 
@@ -42,15 +43,6 @@ def people() -> pd.DataFrame:
     return mixed(*(person.assign(rt_ms=700.0 + person["trial"]) for person in persons), machine).dropna(
         axis="columns", how="all"
     )
-
-
-def written(table: pd.DataFrame, path: Path, ending: str = ".csv") -> Path:
-    file = path / f"table{ending}"
-    if ending == ".csv":
-        table.to_csv(file, index=False)
-    else:
-        table.convert_dtypes().to_parquet(file, index=False)
-    return file
 
 
 def with_values(rows: Callable[[pd.DataFrame], pd.Series], **values: Any) -> Spoil:

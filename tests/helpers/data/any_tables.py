@@ -84,11 +84,13 @@ def tables(draw: st.DrawFn) -> pd.DataFrame:
     return table.drop(columns=[name for name in gaps if name in table.columns and name not in ("practice", "pilot")])
 
 
-def written(table: pd.DataFrame, folder: Path, ending: str = ".csv") -> Path:
+def written(table: pd.DataFrame, folder: Path, ending: str = ".csv", name: str = "table") -> Path:
     """The table as a file."""
-    file = folder / f"answers{ending}"
+    file = folder / f"{name}{ending}"
     if ending == ".parquet":
-        table.to_parquet(file, index=False)
+        table.convert_dtypes().to_parquet(file, index=False)
+    elif ending == ".xlsx":
+        table.to_excel(file, index=False)
     elif ending == ".json":
         table.to_json(file, orient="records")
     else:

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import dataclass
 
 import numpy as np
+from mixture_recovery import Recovered
 from planted_ratings import simulate_ratings
 from scipy.special import ndtr
 
@@ -25,25 +25,6 @@ PLANTED = ((0.5, 1.0), (1.0, 0.8), (1.5, 1.0), (1.5, 0.7), (2.2, 0.8))
 TRIALS = (25, 50, 100, 200)
 #: Criteria of two answers with three ratings each, around a point between both distributions.
 SPREAD = np.array([-0.9, -0.4, 0.0, 0.4, 0.9])
-
-
-@dataclass(frozen=True)
-class Recovered:
-    """One measure over many simulated people.
-
-    Parameters
-    ----------
-    bias : mean deviation
-    rmse : root of the mean squared deviation
-    coverage : how many of its 95% intervals hold it
-    without : how many people have no fit
-    """
-
-    name: str
-    bias: float
-    rmse: float
-    coverage: float
-    without: float
 
 
 def recover(d_a: float, slope: float, trials: int, people: int, seed: int = 1) -> list[Recovered]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from study_files import STUDY, Guest, sit, study_in, take
+from study_files import STUDY, Guest, refuses, sit, study_in, take
 
 from spanlab.core.errors import SpanLabError
 from spanlab.extensions.browser.visits.offers import StudyOffer
@@ -33,12 +33,6 @@ def kept(folder: Path) -> set[bytes]:
         for path in folder.rglob("*")
     )
     return {word for word in WORDS if word in content}
-
-
-def refuses() -> Guest:
-    guest = Guest()
-    guest.decides = ["refuse"]
-    return guest
 
 
 def test_of_who_refuses_nothing_that_was_typed_stays(study: Study, data: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from command_line import Run, complaint
 from lab_pages import easy, wrong
 from session_tools import start
-from study_files import STUDY, Guest, files, sit, study_in, take
+from study_files import STUDY, Guest, files, refuses, sit, study_in, take
 
 from spanlab.agents.base import Response
 from spanlab.core.atomic_files import read_lines
@@ -30,12 +30,6 @@ def journal(folder: Path) -> list[dict[str, Any]]:
 
 
 # -- consent ---------------------------------------------------------------------------------------
-
-
-def refuses() -> Guest:
-    guest = Guest()
-    guest.decides = ["refuse"]
-    return guest
 
 
 def test_who_does_not_agree_takes_nothing_and_it_is_on_record(study: Study, data: Path, run: Run) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from command_line import command_line
-from study_files import AtTheDoor, AwayError, Guest, study_in, take
+from study_files import AtTheDoor, AwayError, Guest, refuses, study_in, take
 
 from spanlab.core.atomic_files import only_writer
 from spanlab.core.locale import sentence
@@ -164,11 +164,6 @@ def test_a_drop_out_leaves_the_place_after_the_declared_time_and_may_have_it_aga
 
 def test_who_refuses_leaves_the_place_at_once(tmp_path: Path) -> None:
     study, data = study_in(tmp_path, STUDY + "people: 1\nconsent: {en: Do you agree?}\n"), tmp_path / "data"
-
-    def refuses() -> Guest:
-        guest = Guest()
-        guest.decides = ["refuse"]
-        return guest
 
     end = come(study, data, "no", refuses())
     assert end is not None

@@ -3,7 +3,7 @@ that do; the assistant's decisions are on record."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import pytest
 from chat_envelopes import body
 from chat_servers import listening
 from command_line import Run, complaint
-from study_files import STUDY, Guest, sit, study_in
+from study_files import STUDY, AwayError, Guest, sit, study_in
 
 from spanlab.analysis.data.loading import load
 from spanlab.core.atomic_files import only_writer
@@ -25,22 +25,23 @@ from spanlab.sessions.studies.study import Study
 from spanlab.sessions.studies.visit_files import completed, read_head, read_journal, states
 
 
-class AwayError(SpanLabError):
-    pass
-
-
-def interrupted(study: Study, data: Path, who: str = "p01", at: int = 4) -> Path:
-    """A session of which a paradigm has begun and nothing is finished."""
+def leaves(at: int) -> Callable[[str], None]:
+    """Somebody who goes when so many pages and trials have come."""
     left = [at]
 
-    def leaves(what: str) -> None:
+    def one(what: str) -> None:
         left[0] -= 1
         if not left[0]:
             raise AwayError("away")
 
+    return one
+
+
+def interrupted(study: Study, data: Path, who: str = "p01", at: int = 4) -> Path:
+    """A session of which a paradigm has begun and nothing is finished."""
     visit = sit(study, data, who)
     with pytest.raises(AwayError):
-        Battery(visit, Guest(leaves)).run()
+        Battery(visit, Guest(leaves(at))).run()
     return visit.folder
 
 
@@ -54,15 +55,9 @@ def test_a_session_goes_on_at_the_window_that_it_began_at(
     visit = interrupted(study, data)
     sat: list[Mapping[str, Any]] = []
     then = {"fullscreen": False, "screen_width_cm": 52.0, "distance_cm": 61.0, "palette": "safe", "screen": 0}
-    left = [2]
-
-    def leaves(what: str) -> None:
-        left[0] -= 1
-        if not left[0]:
-            raise AwayError("away")
-
+    leaving = leaves(2)
     monkeypatch.setattr(visit_module, "as_begun", lambda *_: (study, then))
-    monkeypatch.setattr(seating, "seat", lambda simulate, seed, window: sat.append(window) or Guest(leaves))
+    monkeypatch.setattr(seating, "seat", lambda simulate, seed, window: sat.append(window) or Guest(leaving))
     monkeypatch.setattr("sys.argv", ["spanlab", "resume", str(visit)])
     said = complaint(*run("resume", visit))
     (window,) = sat

@@ -28,6 +28,14 @@ from spanlab.agents.chat.transport.wire import MOST_BYTES, UnreadableError, _dec
 USAGE = {"prompt_tokens": 100, "completion_tokens": 2, "total_tokens": 102}
 
 
+async def answered(client: Client) -> Reply:
+    """One reply, after which the client is closed."""
+    try:
+        return await client.ask(Request((Message("user", (Text("x"),)),), {}, "one", "talk"))
+    finally:
+        await client.aclose()
+
+
 def body(content: str | None = "same", usage: Any = None, **choice: Any) -> bytes:
     message = {"role": "assistant", "content": content}
     found = {"index": 0, "finish_reason": "stop", "message": message, **choice}
@@ -292,13 +300,7 @@ def test_secrets_that_a_server_repeats_are_hidden_wherever_they_stand(monkeypatc
     with listening(lambda heard: said(content)) as tap:
         client = Client(Endpoint(tap.base_url, key_variable="LAB_KEY"), "m")
 
-        async def one() -> Reply:
-            try:
-                return await client.ask(Request((Message("user", (Text("x"),)),), {}, "one", "talk"))
-            finally:
-                await client.aclose()
-
-        reply = asyncio.run(one())
+        reply = asyncio.run(answered(client))
     written = reply.model_dump_json()
     assert not any(key[start : start + 12] in written.replace(" ", "") for start in range(len(key) - 11))
     assert reply.content == "3 [hidden]"
@@ -318,13 +320,7 @@ def test_another_server_is_told_nothing_of_the_users(monkeypatch: pytest.MonkeyP
             headers = {"api-key": "$LAB_KEY", "x-project": "memory"}
             client = Client(Endpoint(tap.base_url, key_variable="LAB_KEY"), "m", headers=headers)
 
-            async def one() -> Reply:
-                try:
-                    return await client.ask(Request((Message("user", (Text("x"),)),), {}, "one", "talk"))
-                finally:
-                    await client.aclose()
-
-            assert asyncio.run(one()).content == "same"
+            assert asyncio.run(answered(client)).content == "same"
             assert tap.requests[0].headers["api-key"] == "SECRETLAB42"
     told = {name.lower() for name in other.requests[0].headers}
     assert not told & {"api-key", "x-project", "authorization", "cookie"}
