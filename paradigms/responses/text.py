@@ -47,7 +47,7 @@ class _Typed(ResponseKind):
         (2.0, 2.0, 94.0, 94.0), description="the part of the canvas for the typed text and the characters to click on"
     )
     #: characters in a row of the keys, and the part of the area that the text takes
-    _look: ClassVar[tuple[int, float]]
+    pad_shape: ClassVar[tuple[int, float]]
 
     @property
     def alphabet(self) -> str:
@@ -63,7 +63,7 @@ class _Typed(ResponseKind):
 
     def surface(self) -> Surface:
         x0, y0, x1, y1 = self.within
-        in_a_row, share = self._look
+        in_a_row, share = self.pad_shape
         most, unknown = self._room()
         top = y0 + share * (y1 - y0)
         rows = [min(in_a_row, len(self.alphabet) - start) for start in range(0, len(self.alphabet), in_a_row)]
@@ -102,7 +102,7 @@ class TypedText(_Typed):
     )
     most: Annotated[int, Field(ge=1, le=60)] = Field(20, description="largest number of characters")
     unknown: bool = Field(True, description='whether the answer may be "don\'t know", which is recorded as ?')
-    _look: ClassVar[tuple[int, float]] = (9, 0.22)
+    pad_shape: ClassVar[tuple[int, float]] = (9, 0.22)
 
     @model_validator(mode="after")
     def _consistent(self) -> TypedText:

@@ -75,7 +75,7 @@ debrief: {en: It was about memory., de: Es ging um das Gedächtnis.}
 fields: [age]
 """
 HERE = str(Path(__file__).resolve().parent)
-AT_THE_WINDOW = ("--windowed", "--screen-width", "34")
+AT_THE_WINDOW = ("--windowed", "--screen-width", "34", "--palette", "published")
 
 
 #: how somebody goes on with the study

@@ -177,14 +177,19 @@ KNOWING: dict[str, Callable[[Question], Hashable]] = {
 def questions(paradigm: Paradigm, generator: Generator, trials: int) -> tuple[list[Question], list[Question]]:
     """The questions of about so many trials, half of each condition's apart. No two trials have the
     same seed: they would have draws in common."""
-    conditions = some_conditions(paradigm)
+    secret = {name for name, factor in paradigm.factors.items() if factor.weights}
+    conditions = paradigm.combinations() if secret else some_conditions(paradigm)
+    conditions = [one for one, n in zip(conditions, paradigm.weights(conditions), strict=True) for _ in range(n)]
     halves: tuple[list[Question], list[Question]] = ([], [])
     for turn in range(2 * math.ceil(trials / len(conditions) / 2)):
         for number, levels in enumerate(conditions):
             trial = compile_trial(paradigm, levels, turn * len(conditions) + number, generator)
-            asked = [step for step in trial.steps if step.percept.ask is not None]
+            asked = [step for step in trial.steps if step.percept.ask is not None and step.percept.ask.scored]
+            # levels of unequal proportions decide what is right, so that nobody knows them who has not looked
+            known = [name for name in trial.levels if name not in secret]
             halves[turn % 2].extend(
-                Question(tuple(trial.levels.items()), place, step) for place, step in enumerate(asked)
+                Question(tuple((name, trial.levels[name]) for name in known), place, step)
+                for place, step in enumerate(asked)
             )
     return halves
 
