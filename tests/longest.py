@@ -3,6 +3,7 @@
 #: the files that take longest, so that none of them is begun last; those that calculate and those
 #: that wait take turns
 LONGEST = (
+    "tests/core/test_faults",
     "tests/house/test_docs",
     "tests/agents/human/test_real",
     "tests/sessions/test_command",

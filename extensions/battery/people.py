@@ -163,10 +163,6 @@ def _precision(rows: Rows) -> float:
     return float(np.degrees(fit_mixture(_errors(rows)).sd))
 
 
-def _guesses(rows: Rows) -> float:
-    return float(fit_mixture(_errors(rows)).p_guess)
-
-
 def _difference(of: Callable[[Rows], float]) -> Callable[[Rows], float]:
     """A score of the rows of one level (``signal`` 1) minus that of the other's (0)."""
 
@@ -281,7 +277,11 @@ REPORT = (
         resampled=False,
     ),
     Measure(
-        "mixture_guesses", "Share of guesses, by the same mixture.", "share, 0 to 1", _mixed(_guesses), resampled=False
+        "mixture_guesses",
+        "Share of guesses, by the same mixture.",
+        "share, 0 to 1",
+        _mixed(lambda rows: float(fit_mixture(_errors(rows)).p_guess)),
+        resampled=False,
     ),
     Measure(
         "mixture_answers",

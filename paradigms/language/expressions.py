@@ -313,6 +313,7 @@ def is_name(value: Any) -> bool:
         and value.isidentifier()
         and not value.startswith("_")
         and unicodedata.normalize("NFKC", value) == value
+        and value not in LITERALS
     )
 
 

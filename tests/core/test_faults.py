@@ -34,7 +34,9 @@ def test_an_export_under_a_fault(fault: str) -> None:
 @pytest.mark.usefixtures("screen")
 @pytest.mark.parametrize("name", CASES)
 def test_every_command_under_every_fault(name: str) -> None:
-    assert not disturbed(name, _POSSIBLE, 2)
+    # a window without a screen is paced by sleeping, which libfaketime makes an invalid argument
+    faults = [fault for fault in _POSSIBLE if (name, fault) != ("run", "clock")]
+    assert not disturbed(name, faults, 2)
 
 
 @pytest.mark.slow

@@ -75,7 +75,7 @@ debrief: {en: It was about memory., de: Es ging um das Gedächtnis.}
 fields: [age]
 """
 HERE = str(Path(__file__).resolve().parent)
-AT_THE_WINDOW = ("--windowed", "--screen-width", "34", "--palette", "published")
+AT_THE_WINDOW = ("--windowed", "--screen-width", "34")
 
 
 #: how somebody goes on with the study

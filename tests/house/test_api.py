@@ -244,15 +244,6 @@ def test_figures_draw_themselves_and_can_be_saved(tmp_path: Path) -> None:
     assert sorted(figure.table.loc[figure.table["agent_kind"] == "capacity", "serial_position"]) == [1, 2, 3, 4]
 
 
-@pytest.mark.slow
-def test_a_report_is_written(tmp_path: Path) -> None:
-    for agent in ("capacity:3", "chance"):
-        spanlab.replay("smu", agent, trials=8, data=tmp_path / "data")
-    page = spanlab.compare(tmp_path / "data", tmp_path / "report").file
-    assert page.name == "report.html"
-    assert "smu" in page.read_text("utf-8")
-
-
 #: functions whose examples need a screen, or work for long
 SLOW = {"run", "display", "train", "neural", "benchmark", "fit", "plan", "Dataset"}
 #: those whose examples end only when somebody ends them, take minutes or need other packages

@@ -137,7 +137,7 @@ def resolves(system: str, version: str, *extras: str, built_here: str = "") -> b
     done = subprocess.run(
         [*command, *where, ROOT / "pyproject.toml"], env={**os.environ, **variables}, capture_output=True, text=True
     )
-    assert done.returncode == 0 or "no usable wheels" in done.stderr, done.stderr[-2000:]
+    assert done.returncode == 0 or "no usable wheels" in " ".join(done.stderr.split()), done.stderr[-2000:]
     return done.returncode == 0
 
 

@@ -113,7 +113,7 @@ def test_the_core_works_without_an_extension(extension: str, tmp_path: Path) -> 
     for command in added(extension, "spanlab.commands"):
         gone = python(site, "-m", "spanlab", *command.split("."), "vsr")
         assert gone.returncode != 0
-        assert f"No such command '{command.split('.')[-1]}'" in gone.stderr
+        assert re.search(rf"no (such )?command '{command.rpartition('.')[2]}'", gone.stderr, re.IGNORECASE)
         assert "Traceback" not in gone.stderr
 
 
@@ -122,5 +122,7 @@ def test_with_all_of_them_the_commands_are_there(tmp_path: Path) -> None:
     (tmp_path / "site").mkdir()
     said = python(tmp_path / "site", "-m", "spanlab", "--help").stdout
     assert [
-        command for command in DECLARED["spanlab.commands"] if not re.search(rf"^ +{command} ", said, re.MULTILINE)
+        command
+        for command in DECLARED["spanlab.commands"]
+        if "." not in command and not re.search(rf"^ +{command} ", said, re.MULTILINE)
     ] == []

@@ -40,7 +40,7 @@ PEOPLE = [name for name in HALF if KINDS[name] in ("participant", "simulated")]
 #: one of a study, of a person, adaptive, of a network, and of trials from elsewhere; replays of the others
 #: are slow in all
 OF_ALL_SORTS = {
-    "studies/golden/p02/session-1/vsr-p02-s836958",
+    "studies/golden/p02/session-1/vsr-p02-s996806",
     "half/cd-p03-s5",
     "half/vsr-capacity-3-s25",
     "finished/vsr-network-laptop-s27",

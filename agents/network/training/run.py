@@ -313,8 +313,9 @@ class Run:
                 self.plateau = Plateau(rate, lowest, int(waited))
         elif self.state_file.exists() or self.weights_file.exists():
             raise SpanLabError(
-                f"{folder} already holds a training run called {config.name}; continue it (--resume), or move it away"
-                " to start again"
+                f"{folder} already holds a training run called {config.name};"
+                f" {'continue it (--resume), or ' * self.state_file.exists()}"
+                "move it away to start again"
             )
         remove_leftovers(folder, config.name)
         self.recent = Recent(self.training_data, self.device)

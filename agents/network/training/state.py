@@ -71,7 +71,10 @@ def read_state(path: Path, config: str, network: Network, optimizer: torch.optim
         when there is no state, or it belongs to another config.
     """
     if not path.is_file():
-        raise SpanLabError(f"there is no training state at {path} to resume; train without --resume first")
+        raise SpanLabError(
+            f"there is no training state at {path} to resume; train without --resume, in a folder that holds no such"
+            " network"
+        )
     data, _ = read_torch(path, "training state")
     if data.get("format") != FORMAT:
         raise SpanLabError(f"{path} is not a training state of SpanLab; move it away and train without --resume")

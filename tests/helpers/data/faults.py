@@ -83,6 +83,8 @@ class Case:
         if self.resumes == ("resume",):
             return ("resume", str(begun[0].relative_to(folder))) if begun else self.command
         started = self.resumes and any((folder / "runs").glob("tiny.state*"))
+        if not started:  # as the message says
+            shutil.rmtree(folder / "runs", ignore_errors=True)
         return (*self.command, *self.resumes) if started else self.command
 
 
@@ -91,7 +93,10 @@ CASES: Mapping[str, Case] = {
     "replay": Case((*REPLAY, "--agent", "capacity:3", "--trials", "400"), resumes=("resume",)),
     "network": Case((*REPLAY, "--agent", "network:laptop", "--trials", "300"), resumes=("resume",)),
     "run": Case(
-        ("run", "vsr", "--simulate", "capacity:3@20", "--trials", "3", "--data", "data", "--no-practice"),
+        (
+            *("run", "vsr", "--simulate", "capacity:3@20", "--set", "list_length=2", "--trials", "3"),
+            *("--data", "data", "--no-practice"),
+        ),
         resumes=("resume",),
     ),
     "resume": Case(("resume", "data"), half),

@@ -18,7 +18,7 @@ from spanlab.agents.human.display.frames import apart
 from spanlab.agents.window import PageContent
 
 #: seconds from one pulse to the next, and how many come after the one with which trials begin
-EVERY_S, MORE = 0.4, 1
+EVERY_S, MORE = 0.8, 1
 GENERATOR = """
 import os, random, sys, time
 from Xlib import XK, X, display

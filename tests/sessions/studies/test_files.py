@@ -144,9 +144,7 @@ def test_keys_for_answers_that_no_question_has_are_told_by_check(run: Run, tmp_p
     (tmp_path / "s.yaml").write_text(
         HEAD + "paradigms: [{paradigm: cd, trials: 3}, vsr]\nkeys: {own: {sam: s}}", encoding="utf-8"
     )
-    assert "s.yaml keys > own: the key 's' is given to 'sam', which is not an answer" in complaint(
-        *run("check", "s.yaml")
-    )
+    assert "s.yaml keys: the key 's' is given to 'sam', which is not an answer" in complaint(*run("check", "s.yaml"))
     (tmp_path / "s.yaml").write_text(
         HEAD + "paradigms: [{paradigm: cd, trials: 3}, vsr]\nkeys: {own: {same: s}}", encoding="utf-8"
     )
