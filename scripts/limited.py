@@ -545,7 +545,7 @@ def section(group: Group) -> list[str]:
         IMAGES.mkdir(parents=True, exist_ok=True)
         file = f"{group.paradigm}-{group.name}.svg"
         title = f"{paradigm.title}, {GROUPS[group.name]}"
-        (IMAGES / file).write_text(picture(group, title), encoding="utf-8")
+        (IMAGES / file).write_text(picture(group, f"{paradigm.title} ({group.name})"), encoding="utf-8")
         parts.append(
             f"![{title}: networks without a limit and with one of each kind, and people](images/limited/{file})"
         )
