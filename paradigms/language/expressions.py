@@ -313,7 +313,6 @@ def is_name(value: Any) -> bool:
         and value.isidentifier()
         and not value.startswith("_")
         and unicodedata.normalize("NFKC", value) == value
-        and value not in LITERALS
     )
 
 
