@@ -4,6 +4,8 @@
 #: that wait take turns
 LONGEST = (
     "tests/core/test_faults",
+    "tests/agents/human/test_endurance",
+    "tests/agents/human/test_battery",
     "tests/house/test_docs",
     "tests/agents/human/test_real",
     "tests/sessions/test_command",
