@@ -13,10 +13,9 @@ from ..data.coding import records
 from ..data.scoring import WHO, Scored
 from ..data.style import GROUP_MEANS
 from ..data.unread import beside_shares, testable
-from ..effects.curves import averages
 from ..effects.effect import Effect, ready
 from ..effects.registry import EFFECTS
-from ..means.cell_means import place_of
+from ..means.cell_means import place_of, unit_means
 from ..stats.agreement import Crowd, curve_distance
 
 #: Columns of :func:`distances`.
@@ -77,10 +76,9 @@ def crowd_of(effect: Effect, scored: Scored, paradigm: str, agent: str) -> Crowd
     items = part.items[(part.items["agent"].astype(str) == agent) & (part.items["participant"].astype(str) != "")]
     if items["participant"].nunique() < 2:
         return None
-    return Crowd.of(
-        averages(Scored(items, part.intrusions.iloc[:0], ()), effect.by, who=(*WHO, "participant"), value=effect.value),
-        effect.by,
-    )
+    own = Scored(items, part.intrusions.iloc[:0], ())
+    cells = unit_means(own, effect.by, who=(*WHO, "participant"), value=effect.value)
+    return Crowd.of(cells.keys.assign(mean=[cells.mean(number) for number in range(len(cells.keys))]), effect.by)
 
 
 def _from_each(effect: Effect, table: pd.DataFrame, crowd: Crowd, paradigm: str, against: str) -> pd.DataFrame:

@@ -494,7 +494,15 @@ def _add_measures(
 ) -> None:
     """Add the columns of measures, each with its standard error if it is wanted, and their
     reliability."""
-    everybody = {str(person): arrays(own) for person, own in rows.groupby("participant", sort=True, observed=True)}
+    # all rows at once, and then each person's: thousands of people would take minutes
+    together = arrays(rows)
+    everybody = {
+        str(person): {
+            **(own := _some(together, np.asarray(where))),
+            **{name: np.unique(own[name], return_inverse=True)[1] for name in ("trial", "session")},
+        }
+        for person, where in rows.groupby("participant", sort=True, observed=True).indices.items()
+    }
     halves = [{person: _some(own, own["trial"] % 2 == half) for person, own in everybody.items()} for half in (0, 1)]
     visits = [
         {person: _some(own, own["session"] == visit) for person, own in everybody.items() if own["session"].max() > 0}

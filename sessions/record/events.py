@@ -12,12 +12,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypeAlias, final
 from pydantic import Field, StringConstraints, with_config
 from typing_extensions import TypedDict  # pydantic wants this one below Python 3.12
 
-from .marking import CLOSED, OPEN, Cell, Holds, InTable
-
-
-def _dropped(shown: list[ShownDisplay]) -> Cell:
-    return sum(display["dropped_frames"] for display in shown) if shown else None
-
+from .marking import CLOSED, OPEN, Holds, InTable
 
 #: How events name a trial.
 TrialKey = Annotated[str, StringConstraints(pattern="^p?[0-9]{1,9}$")]
@@ -218,7 +213,12 @@ class _Step(OfTrial, Feedback):
         Annotated[
             list[ShownDisplay],
             Holds("in a window: its displays in order", "frames", measured=True),
-            InTable(name="dropped_frames", type="integer", cell=_dropped, meaning="number of late frames in the step"),
+            InTable(
+                name="dropped_frames",
+                type="integer",
+                cell=lambda shown: sum(display["dropped_frames"] for display in shown) if shown else None,
+                meaning="number of late frames in the step",
+            ),
         ]
     ]
     happened: NotRequired[Annotated[dict[str, Any], Holds("in a window: anything else that happened", measured=True)]]
