@@ -424,8 +424,8 @@ def _in_arrow(table: Any) -> Any:
     kinds = {"string": arrow.string(), "integer": arrow.int64(), "number": arrow.float64(), "boolean": arrow.bool_()}
     try:
         arrays = [arrow.array(cells, kinds[table.types[name]]) for name, cells in table.values.items()]
-    except (OverflowError, arrow.ArrowInvalid):
-        raise SpanLabError("a whole number in this record has more than 64 bits: the record is damaged") from None
+    except (OverflowError, arrow.ArrowInvalid) as error:
+        raise SpanLabError(f"a value in this record fits no column of the table ({error}): it is damaged") from None
     return arrow.table(arrays, names=table.column_names)
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from spanlab.agents.base import Agent, Episode, Response, Shown, TrialContext
 from spanlab.agents.window import PageContent, WindowAgent, WindowEpisode
-from spanlab.core.agent_kinds import NETWORK, PARTICIPANT, AgentKind
+from spanlab.core.agent_kinds import NETWORK, PARTICIPANT, SIMULATED, AgentKind
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Paradigm, Percept, PlannedTrial, Truth, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
@@ -128,6 +128,12 @@ class AtTheWindow(Saying, WindowAgent):
 
     def apparatus(self) -> dict[str, Any]:
         return {"refresh_hz": 60.0, "trials_so_far": len(self.seen)}
+
+
+class Rehearsing(AtTheWindow):
+    """A simulated participant without a window."""
+
+    kind: ClassVar[AgentKind] = SIMULATED
 
 
 class SayingAtWindow(SayingEpisode, WindowEpisode):

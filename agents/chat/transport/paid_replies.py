@@ -53,8 +53,9 @@ class PaidReplies:
             for line in journal.replies()
             if line.get("judge", "") == self._judge and bool(line.get("scores")) == self._scores
         ]
-        likely = [line["reply"].get("echoed", line["reply"].get("first_logprobs")) is not None for line in lines]
-        self._stored = [line for line, told in zip(lines, likely, strict=True) if told or not self._scores]
+        # whether each says how probable something is
+        probable = [line["reply"].get("echoed", line["reply"].get("first_logprobs")) is not None for line in lines]
+        self._stored = [line for line, told in zip(lines, probable, strict=True) if told or not self._scores]
         if request is not None:
             self._stored = [line for line in self._stored if line.get("request") == request][-1:]
 

@@ -173,7 +173,7 @@ def explain_status(
         )
     if status in (400, 422, 500) and NO_SYSTEM.search(quoted):
         return EndpointError(
-            f"'{model}' at {where} takes no system message{quotation}; set instructions_as to user, or give"
+            f"'{model}' at {where} takes no system message{quotation}; set instructions_as to user, or turn on"
             " adapt, which puts instructions into the user's first message by itself",
             status=status,
         )

@@ -4,17 +4,15 @@ export scores``."""
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar
 
 import pandas as pd
 import pytest
 from command_line import Run, command_line
-from session_tools import AtTheWindow, Guessing, take
+from session_tools import AtTheWindow, Guessing, Rehearsing, take
 from study_files import FIELDS, study_in
 from study_files import take as take_session
 
 import spanlab
-from spanlab.core.agent_kinds import SIMULATED, AgentKind
 from spanlab.extensions.battery.files import gathered
 from spanlab.extensions.battery.score_table import ScoreTable
 
@@ -41,12 +39,6 @@ def battery(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 practice=False,
             )
     return data
-
-
-class Rehearsing(AtTheWindow):
-    """A simulated participant without a window."""
-
-    kind: ClassVar[AgentKind] = SIMULATED
 
 
 def rehearse(data: Path, participant: str) -> None:

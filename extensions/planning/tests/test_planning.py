@@ -8,19 +8,18 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from command_line import Run, command_line
 from observed import along, table, together
-from session_tools import AtTheWindow, Guessing, take
+from session_tools import AtTheWindow, Guessing, Rehearsing, take
 from study_files import Guest, study_in
 from study_files import take as take_session
 
 from spanlab.analysis.data.coding import Declared
-from spanlab.core.agent_kinds import SIMULATED, AgentKind
 from spanlab.core.errors import SpanLabError
 from spanlab.extensions.planning import command
 from spanlab.extensions.planning.methods import own_effects
@@ -247,12 +246,6 @@ def test_methods_tell_what_was_recorded_and_mark_what_was_not(spanlab: Run, tmp_
     assert "Schuirmann" not in plain
     assert spanlab("methods", "data", "-o", "text/methods.md")[1].strip().endswith("methods.md")
     assert (tmp_path / "text" / "methods.md").read_text(encoding="utf-8") == plain
-
-
-class Rehearsing(AtTheWindow):
-    """A simulated participant without a window."""
-
-    kind: ClassVar[AgentKind] = SIMULATED
 
 
 def test_a_rehearsal_does_not_describe_the_sessions_of_people(spanlab: Run, tmp_path: Path) -> None:

@@ -231,7 +231,7 @@ def strict(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({}, "takes no system message (System role not supported); set instructions_as to user, or give adapt"),
+        ({}, "takes no system message (System role not supported); set instructions_as to user, or turn on adapt"),
         ({"instructions_as": "user", "delivery": "separate"}, "set delivery to merged"),
         ({"constrained": "json"}, "set constrained to none"),
     ],
