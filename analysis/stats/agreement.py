@@ -46,6 +46,8 @@ KAPPA_COLUMNS = (
 DISTANCE_COLUMNS = ("paradigm", "agent_kind", "agent", "against", "n_points", "r", "rmse", "note")
 #: With more answerers than this there are more pairs than anybody reads.
 MOST_ANSWERERS = 20
+#: At most so many items that two took are in a block of pairs, unless one person has more.
+_AT_ONCE = 2_000_000
 #: Fewer points than this have no correlation worth the name.
 _POINTS = 3
 
@@ -142,14 +144,14 @@ def error_consistency(
     items = tested[tested["trial_id"] != ""]
     for paradigm, shared_items in items.groupby("paradigm", sort=True, observed=True):
         answers = _Answers(shared_items)
-        names = sorted(set(answers.agents))
+        names = sorted(answers.of)
         few = most is None or len(names) <= most
         rows_of: dict[tuple[str, str], dict[str, Any]] = {}
         for agent, other in combinations_with_replacement(names, 2):
             if (few or {agent, other} & answers.people) and (agent != other or agent in answers.people):
-                pairs = answers.pairs(agent, other)
-                if len(pairs):
-                    rows_of[agent, other] = _kappa_row(answers, pairs, level, resamples, seed)
+                pairs = _Pairs(answers, agent, other)
+                if pairs.many:
+                    rows_of[agent, other] = _kappa_row(pairs, level, resamples, seed)
         for (agent, other), row in rows_of.items():
             crowd = [who for who in (agent, other) if (who, who) in rows_of and who in answers.people]
             among = rows_of[crowd[0], crowd[0]]["kappa"] if crowd and agent != other else math.nan
@@ -172,142 +174,124 @@ def pairs_left_out(scored: Scored, most: int = MOST_ANSWERERS) -> list[str]:
 
 class _Answers:
     """Right or wrong by item (trial, question and position) of everybody who took trials of one
-    paradigm: a row for each person, or session of a machine."""
+    paradigm: a row for each item of each person, or session of a machine, sorted by item."""
 
     def __init__(self, items: pd.DataFrame) -> None:
-        from scipy import sparse
-
         number, _ = groups(items, ["trial_id", "ask", "serial_position"])
         trial, _ = groups(items, ["trial_id"])
         person, session = items["participant"].astype(str), unit_session(items).astype(str)
-        work = pd.DataFrame(
-            {
-                "agent": items["agent"].astype(str).to_numpy(),
-                "unit": person.where(person != "", session).to_numpy(),
-                "item": number,
-                "trial": trial,
-                "right": items["correct"].to_numpy(float) == 1,
-            }
-        )
-        taker = work.groupby(["agent", "unit"], sort=True).ngroup()
-        self.work = work.assign(taker=taker.to_numpy()).drop_duplicates(["taker", "item"], ignore_index=True)
-        who = self.work.drop_duplicates("taker").sort_values("taker")
-        self.agents = who["agent"].tolist()
-        self.people = set(items.loc[items["agent_kind"] == PARTICIPANT.name, "agent"].astype(str))
-        shape = (len(who), int(self.work["item"].max()) + 1 if len(who) else 0)
-        place = (self.work["taker"].to_numpy(), self.work["item"].to_numpy())
-        self.there: Any = sparse.csr_matrix((np.ones(len(self.work), np.float64), place), shape=shape)
-        self.right: Any = sparse.csr_matrix((self.work["right"].to_numpy(np.float64), place), shape=shape)
-        columns = ("item", "trial", "right")
+        agent, unit = items["agent"].astype(str).to_numpy(), person.where(person != "", session).to_numpy()
+        right = items["correct"].to_numpy(float) == 1
+        taken = pd.DataFrame({"agent": agent, "unit": unit, "item": number, "trial": trial, "right": right})
+        taken = taken.drop_duplicates(["agent", "unit", "item"]).sort_values("item", kind="stable")
+        #: By name: the numbers of taker, item and trial, and 1 for right or 0.
         self.of = {
-            int(str(taker)): tuple(rows[name].to_numpy() for name in columns)
-            for taker, rows in self.work.groupby("taker")
+            str(name): np.vstack((groups(theirs, ["unit"])[0], theirs[["item", "trial", "right"]].to_numpy(int).T))
+            for name, theirs in taken.groupby("agent")
         }
-        self._taken_out: dict[str, tuple[np.ndarray, Any, Any]] = {}
-        taken = self.work.drop_duplicates(["taker", "trial"])
-        trials = (len(who), int(self.work["trial"].max()) + 1 if len(who) else 0)
-        self.trials: Any = sparse.csr_matrix(
-            (np.ones(len(taken)), (taken["taker"].to_numpy(), taken["trial"].to_numpy())), shape=trials
-        )
-
-    def pairs(self, agent: str, other: str) -> np.ndarray:
-        """Of every pair with a common item: who and who, then how many items both, only the first,
-        only the second and neither had right, and common trials."""
-        (mine, answers, trials), (theirs, others_answers, others_trials) = self._rows(agent), self._rows(other)
-        crossed = (answers @ others_answers.T).toarray().reshape(2, len(mine), 2, len(theirs))
-        met, both = crossed[0, :, 0], crossed[1, :, 1]
-        first, second = crossed[1, :, 0] - both, crossed[0, :, 1] - both
-        common = (trials @ others_trials.T).toarray()
-        use = met > 0
-        if agent == other:
-            use &= np.arange(len(mine))[:, None] < np.arange(len(theirs))
-        row, column = np.nonzero(use)
-        columns = (both, first, second, met - both - first - second, common)
-        return np.column_stack([mine[row], theirs[column], *(matrix[row, column] for matrix in columns)])
-
-    def _rows(self, agent: str) -> tuple[np.ndarray, Any, Any]:
-        """The numbers of an agent's rows, its items with its right ones below them, and its trials."""
-        from scipy import sparse
-
-        if agent not in self._taken_out:
-            mine = np.array([number for number, name in enumerate(self.agents) if name == agent])
-            answers = sparse.vstack([self.there[mine], self.right[mine]], format="csr")
-            self._taken_out[agent] = mine, answers, self.trials[mine]
-        return self._taken_out[agent]
-
-    def by_trial(self, one: int, two: int) -> tuple[np.ndarray, np.ndarray]:
-        """Of one pair, for each trial how many items both, only the first, only the second and
-        neither had right; and the numbers of these trials."""
-        (items, trial, right), (others, _, rights) = self.of[one], self.of[two]
-        _, at, there = np.intersect1d(items, others, assume_unique=True, return_indices=True)
-        trials, number = np.unique(trial[at], return_inverse=True)
-        mine, theirs = right[at], rights[there]
-        sides = (mine & theirs, mine & ~theirs, ~mine & theirs, ~mine & ~theirs)
-        return np.stack([np.bincount(number[which], minlength=len(trials)) for which in sides], axis=1), trials
+        self.people = set(items.loc[items["agent_kind"] == PARTICIPANT.name, "agent"].astype(str))
 
 
-def _kappa_row(answers: _Answers, pairs: np.ndarray, level: float, resamples: int, seed: int) -> dict[str, Any]:
-    sums, trials = pairs[:, 2:6], pairs[:, 6]
-    values = np.asarray(kappa(*sums.T), float).reshape(-1)
-    totals = sums.sum(axis=1)
-    a, b = (sums[:, 0] + sums[:, 1]) / totals, (sums[:, 0] + sums[:, 2]) / totals
-    row = {
-        "observed": float(np.mean((sums[:, 0] + sums[:, 3]) / totals)),
-        "expected": float(np.mean(a * b + (1 - a) * (1 - b))),
-    }
-    if len(pairs) == 1:
-        counts, _ = answers.by_trial(int(pairs[0, 0]), int(pairs[0, 1]))
+class _Pairs:
+    """Sums over every pair of two answerers' people (or sessions) with a common item. Pairs are made
+    in blocks and not kept, since thousands of people are millions of pairs."""
+
+    def __init__(self, answers: _Answers, agent: str, other: str) -> None:
+        mine, theirs = answers.of[agent], answers.of[other]
+        self.alone, self.people = agent == other, bool(answers.people & {agent, other})
+        #: All pairs, those with a kappa, their common trials and common items.
+        self.many = self.known = self.trials = self.items = 0
+        self.kappas = self.observed = self.expected = 0.0
+        #: For each unit of either side, its pairs with a kappa, and the sum of these.
+        self.by_unit = [np.zeros((2, side[0].max() + 1)) for side in (mine, theirs)]
+        #: For each trial, the pairs with a kappa that it is in, and what the sum of kappas gains without it.
+        self.by_trial = np.zeros((2, max(mine[2].max(), theirs[2].max()) + 1))
+        #: For each common trial of the last pair, how many items both, only the first, only the second and
+        #: neither had right.
+        self.last = np.zeros((0, 4))
+        block = (np.bincount(mine[0]).cumsum() * self.by_unit[1].shape[1] // _AT_ONCE)[mine[0]]
+        for number in np.unique(block):
+            self._add(mine[:, block == number], theirs)
+
+    def _add(self, mine: np.ndarray, theirs: np.ndarray) -> None:
+        """Adds the pairs of some of the first side's takers."""
+        start, stop = (np.searchsorted(theirs[1], mine[1], side) for side in ("left", "right"))
+        met = stop - start
+        common = np.arange(met.sum()) + np.repeat(start - met.cumsum() + met, met)
+        one, _, in_trial, first_right = np.repeat(mine, met, axis=1)
+        two, _, _, second_right = theirs[:, common]
+        many, trials = self.by_unit[1].shape[1], self.by_trial.shape[1]
+        use = one < two if self.alone else np.ones(len(one), bool)
+        if not use.any():
+            return
+        pair_and_trial, row = np.unique(((one * many + two) * trials + in_trial)[use], return_inverse=True)
+        outcome = (3 - 2 * first_right - second_right)[use]
+        parts = np.bincount(row * 4 + outcome, minlength=4 * len(pair_and_trial)).reshape(-1, 4)
+        pairs, start, pair = np.unique(pair_and_trial // trials, return_index=True, return_inverse=True)
+        counts, trial = np.add.reduceat(parts, start), pair_and_trial % trials
+        total, values = counts.sum(axis=1), np.asarray(kappa(*counts.T), float)
+        known = ~np.isnan(values)
+        a, b = (counts[:, 0] + counts[:, 1]) / total, (counts[:, 0] + counts[:, 2]) / total
+        self.many += len(pairs)
+        self.known += int(known.sum())
+        self.trials += len(pair_and_trial)
+        self.items += len(row)
+        self.observed += float(((counts[:, 0] + counts[:, 3]) / total).sum())
+        self.expected += float((a * b + (1 - a) * (1 - b)).sum())
+        self.kappas += float(values[known].sum())
+        for sums, unit in zip(self.by_unit, (pairs // many, pairs % many), strict=True):
+            np.add.at(sums.T, unit[known], np.stack([known[known], values[known]], axis=1))
+        gained = np.nan_to_num(kappa(*(counts[pair] - parts).T) - values[pair])
+        np.add.at(self.by_trial.T, trial, np.stack([known[pair], gained], axis=1))
+        self.last = parts[start[-1] :]
+
+
+def _kappa_row(pairs: _Pairs, level: float, resamples: int, seed: int) -> dict[str, Any]:
+    if pairs.many == 1:
         estimated = estimate_pooled(
-            counts, lambda counts: np.asarray(kappa(*counts.T), float), level=level, resamples=resamples, seed=seed
+            pairs.last, lambda counts: np.asarray(kappa(*counts.T), float), level=level, resamples=resamples, seed=seed
         )
         unit = "trial"
     else:
-        estimated, unit = (
-            _over_units(answers, pairs, values, level),
-            "participant" if answers.people & {answers.agents[int(at)] for at in pairs[0, :2]} else "session",
-        )
-    undefined = int(np.isnan(values).sum())
+        estimated, unit = _over_units(pairs, level), "participant" if pairs.people else "session"
+    undefined = pairs.many - pairs.known
     always = "somebody was always right or always wrong"
-    lacking = "no kappa" if len(values) == 1 else f"{undefined} of {len(values)} pairs without kappa"
+    lacking = "no kappa" if pairs.many == 1 else f"{undefined} of {pairs.many} pairs without kappa"
     note = f"{lacking}: {always}" if undefined else ""
-    return row | {
+    return {
+        "observed": pairs.observed / pairs.many,
+        "expected": pairs.expected / pairs.many,
         "kappa": estimated.mean,
         "low": estimated.low,
         "high": estimated.high,
         "unit": unit,
         "n_units": estimated.n,
-        "n_pairs": len(pairs),
-        "n_trials": int(np.mean(trials)),
-        "n_items": int(np.mean(totals)),
+        "n_pairs": pairs.many,
+        "n_trials": pairs.trials // pairs.many,
+        "n_items": pairs.items // pairs.many,
         "note": note or ("no interval" if math.isnan(estimated.low) else ""),
     }
 
 
-def _over_units(answers: _Answers, pairs: np.ndarray, values: np.ndarray, level: float) -> MeanEstimate:
+def _over_units(pairs: _Pairs, level: float) -> MeanEstimate:
     """The mean over pairs. People (or a machine's sessions) and trials all vary: squared standard
     errors of the mean without each unit of either side, and without each trial, are added
     (jackknife), and the interval is that of Student's t with Satterthwaite's degrees of freedom.
     """
     from scipy.special import stdtrit
 
-    known = ~np.isnan(values)
-    pairs, values = pairs[known], values[known]
-    among_themselves = len(pairs) > 0 and answers.agents[int(pairs[0, 0])] == answers.agents[int(pairs[0, 1])]
-    sides = [np.unique(side) for side in ([pairs[:, :2]] if among_themselves else [pairs[:, 0], pairs[:, 1]])]
-    sides = [side.astype(int) for side in sides if len(side) > 1]
-    n = min(map(len, sides), default=1)
-    if len(values) < 2 or not sides:
-        return MeanEstimate(n, float(values.mean()) if len(values) else math.nan, math.nan, math.nan, math.nan, "none")
-    mean, moved, met = float(values.mean()), np.zeros(answers.trials.shape[1]), np.zeros(answers.trials.shape[1], bool)
-    for row, value in zip(pairs, values, strict=True):
-        counts, trials = answers.by_trial(int(row[0]), int(row[1]))
-        moved[trials] += np.nan_to_num(np.asarray(kappa(*(row[2:6] - counts).T)) - value)
-        met[trials] = True
-    spreads = [(_jackknife(mean + moved[met] / len(values)), int(met.sum()) - 1)]
-    for side in sides:
-        in_pair = np.array([(pairs[:, :2] == unit).any(axis=1) for unit in side])
-        without = [float(values[~involved].mean()) if not involved.all() else mean for involved in in_pair]
-        spreads.append((_jackknife(np.array(without)), len(side) - 1))
+    sides = [sum(pairs.by_unit, np.zeros((2, 1)))] if pairs.alone else pairs.by_unit
+    sides = [side for side in (side[:, side[0] > 0] for side in sides) if side.shape[1] > 1]
+    n = min((side.shape[1] for side in sides), default=1)
+    mean = pairs.kappas / pairs.known if pairs.known else math.nan
+    if pairs.known < 2 or not sides:
+        return MeanEstimate(n, mean, math.nan, math.nan, math.nan, "none")
+    gained = pairs.by_trial[1, pairs.by_trial[0] > 0]
+    spreads = [(_jackknife(mean + gained / pairs.known), len(gained) - 1)]
+    for known, kappas in sides:
+        others = pairs.known - known
+        without = np.divide(pairs.kappas - kappas, others, out=np.full(len(known), mean), where=others > 0)
+        spreads.append((_jackknife(without), len(known) - 1))
     total = sum(spread for spread, _ in spreads)
     if total <= 0:
         return MeanEstimate(n, mean, 0.0, math.nan, math.nan, "none")

@@ -254,8 +254,10 @@ def _session_entry(folder: Path, info: Mapping[str, Any], suite: Suite) -> dict[
         else "the same trials, one after another; this kind of agent takes no practice"
     )
     wording = str(as_object(info.get("evaluation")).get("wording") or "")
+    label = f" ({settings['label']})" if "label" in settings else ""
     return {
         "session": folder.name,
+        "answered": f"{info['agent']}{label}",
         **({"wording": wording} if wording else {}),
         "paradigm": paradigm,
         "paradigm_version": info["paradigm_version"],

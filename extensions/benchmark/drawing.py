@@ -160,13 +160,16 @@ def _head(card: Mapping[str, Any]) -> list[str]:
     return [
         _text(28, 40, agent["name"], size=24, weight=650),
         _text(28, 62, f"{kind} · suite {suite['name']}, version {suite['version']} · {trials}", "bc-soft"),
-        _text(
-            28,
-            81,
-            f"wordings: {', '.join(card['wordings'])}" if "wordings" in card else "",
-            "bc-soft",
-        ),
+        _text(28, 81, f"wordings: {', '.join(card['wordings'])}" if "wordings" in card else _networks(card), "bc-soft"),
     ]
+
+
+def _networks(card: Mapping[str, Any]) -> str:
+    """The networks that answered, where the card's name stands for several."""
+    took: dict[str, list[str]] = {}
+    for session in card["sessions"]:
+        took.setdefault(session["answered"].removeprefix("network:"), []).append(session["paradigm"])
+    return " · ".join(f"{name}: {', '.join(paradigms)}" for name, paradigms in took.items()) if len(took) > 1 else ""
 
 
 def _foot(card: Mapping[str, Any], height: float) -> list[str]:

@@ -136,6 +136,15 @@ def test_a_card_has_the_published_means_of_people_and_no_verdict(benchmarked: Pa
     assert len(session["record_sha256"]) == 64
 
 
+def test_a_picture_names_every_network_that_answered(benchmarked: Path) -> None:
+    card = read_card(benchmarked / "card" / "card.json")
+    assert {session["answered"] for session in card["sessions"]} == {card["agent"]["name"]}
+    assert card["agent"]["name"] + ":" not in picture(card)
+    names = ["network:laptop", "network:laptop", "network:wired-nback (wired, not learned)"]
+    several = [session | {"answered": name} for session, name in zip(card["sessions"], names, strict=True)]
+    assert "laptop: smu, vsr · wired-nback (wired, not learned): nback_verbal" in picture(card | {"sessions": several})
+
+
 def test_a_guesser_differs_from_published_models_by_their_raw_answers(benchmarked: Path) -> None:
     against = {
         beside["name"]: beside for beside in read_card(benchmarked / "card" / "card.json")["effects"][3]["against"]
