@@ -255,9 +255,8 @@ def _kappa_row(pairs: _Pairs, level: float, resamples: int, seed: int) -> dict[s
     else:
         estimated, unit = _over_units(pairs, level), "participant" if pairs.people else "session"
     undefined = pairs.many - pairs.known
-    always = "somebody was always right or always wrong"
     lacking = "no kappa" if pairs.many == 1 else f"{undefined} of {pairs.many} pairs without kappa"
-    note = f"{lacking}: {always}" if undefined else ""
+    note = f"{lacking}: somebody was always right or always wrong" if undefined else ""
     return {
         "observed": pairs.observed / pairs.many,
         "expected": pairs.expected / pairs.many,

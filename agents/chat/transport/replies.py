@@ -100,7 +100,9 @@ def read_reply(content: bytes, latency_ms: float, reasoning_fields: Sequence[str
     if choice is None:
         if any(_filters(completion.get(name)) for name in ("prompt_filter_results", "prompt_feedback")):
             raise NoReplyError("a filter blocked the reply", 400, "content_filter", True, taken)
-        raise NoReplyError(taken=taken)
+        raise NoReplyError(
+            "a completion without a choice" if completion.get("object") == "chat.completion" else "", taken=taken
+        )
     message = next((choice[name] for name in ("message", "delta") if isinstance(choice.get(name), Mapping)), None)
     if message is None and not isinstance(choice.get("text"), str):
         raise NoReplyError(taken=taken)

@@ -112,6 +112,8 @@ def test_a_provider_that_is_not_known_and_one_without_a_default_model() -> None:
         serving("@openai")
     with pytest.raises(SpanLabError, match="use chat:inspect/anthropic/claude-x"):
         serving("claude-x@anthropic")
+    with pytest.raises(SpanLabError, match=r"set by OPENAI_BASE_URL=http://127.0.0.1:8000/v1; leave out @http"):
+        serving("m@http://127.0.0.1:8000/v1")
 
 
 def test_an_agent_is_named_by_model_and_provider_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -153,6 +153,8 @@ def test_empty_choices_of_a_filter_fail_one_trial_and_are_not_asked_again() -> N
     with pytest.raises(NoReplyError) as nothing:
         read_reply(json.dumps({"choices": [], "prompt_filter_results": []}).encode(), 0.0)
     assert not nothing.value.filtered
+    with pytest.raises(EndpointError, match=r"an error instead of a reply \(a completion without a choice\)"):
+        ask(lambda heard: said(b'{"object": "chat.completion", "choices": null}'))
 
 
 def test_bodies_are_unpacked_as_far_as_any_reply_goes() -> None:
