@@ -160,9 +160,14 @@ def reach() -> None:
 
 
 def tests_of(data: CoverageData, mutant: Mutant) -> list[str]:
-    """The quick tests that reach the statement in which a mutant stands."""
+    """The quick tests that reach the statement in which a mutant stands, those of its room first. What runs
+    when a module is imported is reached by all that use the module."""
     contexts = data.contexts_by_lineno(str(ROOT / mutant.path))
-    return sorted({name.partition("|")[0] for name in contexts.get(mutant.line, ()) if name})
+    here = [name for name in contexts.get(mutant.line, ()) if name]
+    if not here and mutant.line in contexts:
+        here = [name for names in contexts.values() for name in names if name]
+    room = f"tests/{mutant.path.parts[0]}/"
+    return sorted({name.partition("|")[0] for name in here}, key=lambda name: (not name.startswith(room), name))
 
 
 def killed(mutant: Mutant, tests: list[str]) -> bool:
@@ -185,6 +190,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--rooms", nargs="*", default=[])
+    parser.add_argument("--part", type=int, nargs=2, default=(0, 1), help="K N: every Nth mutant, from number K on")
     parser.add_argument("-o", "--output", type=Path, default=Path("mutants.md"))
     given = parser.parse_args()
     if subprocess.run(["git", "diff", "--quiet"], cwd=ROOT, check=False).returncode:
@@ -195,7 +201,8 @@ def main() -> None:
     data = CoverageData(str(_DATA))
     data.read()
     rows, survivors = [], 0
-    for number, mutant in enumerate(drawn(given.seed, given.count, given.rooms), start=1):
+    part, parts = given.part
+    for number, mutant in [*enumerate(drawn(given.seed, given.count, given.rooms), start=1)][part::parts]:
         tests = tests_of(data, mutant)
         dead = bool(tests) and killed(mutant, tests)
         survivors += not dead
@@ -203,7 +210,7 @@ def main() -> None:
         change = f"`{mutant.before}` | `{mutant.after}`"
         rows.append(f"| {number} | {mutant.path}:{mutant.line} | {change} | {len(tests)} | {state} |")
         print(rows[-1], flush=True)
-    head = f"Seed {given.seed}: {given.count - survivors} of {given.count} mutants are killed.\n\n"
+    head = f"Seed {given.seed}: {len(rows) - survivors} of {len(rows)} mutants are killed.\n\n"
     table = "| | place | before | after | tests | |\n|---|---|---|---|---|---|\n"
     given.output.write_text(head + table + "\n".join(rows) + "\n", encoding="utf-8")
     print(head.strip())

@@ -367,7 +367,7 @@ def test_a_limit_stops_the_session_and_a_higher_one_goes_on(
             "replay", "vsr", "--agent", "chat:m", "--trials", "16", "--price", "2/10", options[0], options[1]
         )
         assert code == 1
-        assert f"{options[0]} {options[1]} is reached" in err
+        assert f"max_{limit} {options[1]} is reached" in err
         assert "spanlab resume data/vsr-chat-m-s1" in err
         account = read_session(tmp_path / "data" / "vsr-chat-m-s1")["account"]
         assert account["replies"] == len(tap.requests) < whole
