@@ -53,6 +53,7 @@ __all__ = [
     "_inside",
     "_xvfb",
     "data",
+    "page_only",
     "pytest_collection_modifyitems",
     "repository",
     "run",
@@ -249,3 +250,9 @@ def study(tmp_path: Path) -> Study:
 def data(tmp_path: Path) -> Path:
     """Where data are kept; not there yet."""
     return tmp_path / "data"
+
+
+@pytest.fixture
+def page_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of what a page says: figures are declared, but not drawn into files."""
+    monkeypatch.setattr("spanlab.analysis.report.folder.save", lambda *_: [])

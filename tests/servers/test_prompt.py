@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chat_servers import Tap, recording
+from chat_servers import Tap
 from session_tools import take
 
 from servers.running import PromptServer
@@ -30,12 +30,6 @@ SHORT: dict[str, Any] = {"temperature": 0, "max_tokens": 4, "reask": 0}
 def server() -> Iterator[PromptServer]:
     with PromptServer() as running:
         yield running
-
-
-@pytest.fixture
-def tap(server: PromptServer) -> Iterator[Tap]:
-    with recording(server.root) as listening:
-        yield listening
 
 
 def next_tokens(server: PromptServer, messages: list[dict[str, Any]], said: str) -> dict[str, float]:

@@ -46,12 +46,6 @@ def server() -> Iterator[TextServer]:
         yield running
 
 
-@pytest.fixture
-def tap(server: TextServer) -> Iterator[Tap]:
-    with recording(server.root) as listening:
-        yield listening
-
-
 def agent(model: str, base_url: str, care: dict[str, Any] | None = None, **settings: Any) -> ChatAgent:
     """A chat agent with one conversation at a time: this server remembers the beginning of the last
     one, which saves most of its work."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chat_servers import Request, Tap, recording
+from chat_servers import Request, Tap
 
 from servers.running import VisionServer
 from servers.sessions import agent, replies, session
@@ -35,12 +35,6 @@ PICTURES: dict[str, Any] = {
 def server() -> Iterator[VisionServer]:
     with VisionServer() as running:
         yield running
-
-
-@pytest.fixture
-def tap(server: VisionServer) -> Iterator[Tap]:
-    with recording(server.root) as listening:
-        yield listening
 
 
 def pictures(request: Request) -> list[str]:

@@ -13,7 +13,6 @@ import pytest
 from command_line import Run, command_line
 
 from spanlab.agents.oracles import CapacityAgent, Chance
-from spanlab.analysis.report import folder as report_folder
 from spanlab.core.agent_kinds import NETWORK, AgentKind
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
@@ -22,10 +21,7 @@ from spanlab.sessions import Request, Runner, begin
 RULES = "exclude:\n  - {leave_out: trials, where: accuracy, below: 0.05, whose: everybody, reason: asleep}\n"
 
 
-@pytest.fixture(autouse=True)
-def no_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Figures are declared and put on the page, but not drawn into files."""
-    monkeypatch.setattr(report_folder, "save", lambda *_: [])
+pytestmark = pytest.mark.usefixtures("page_only")
 
 
 class Dull(Chance):

@@ -16,16 +16,12 @@ from report_page import read
 from spanlab.analysis.data.loading import load
 from spanlab.analysis.inference import Claim
 from spanlab.analysis.means.contrasts import Contrast
-from spanlab.analysis.report import folder as report_folder
 from spanlab.analysis.report.overview import stated_answers
 from spanlab.analysis.report.page import compare
 from spanlab.analysis.report.paradigm import EffectClaims, few
 from spanlab.analysis.report.text import between
 
-
-@pytest.fixture(autouse=True)
-def _page_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(report_folder, "save", lambda *_: [])
+pytestmark = pytest.mark.usefixtures("page_only")
 
 
 def bowl(length: float, position: float) -> float:

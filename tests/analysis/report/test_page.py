@@ -49,12 +49,6 @@ def report(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compare([data], tmp_path_factory.mktemp("out") / "report", PLAIN)
 
 
-@pytest.fixture
-def page_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For tests of what a page says: figures are declared, but not drawn into files."""
-    monkeypatch.setattr(report_folder, "save", lambda *_: [])
-
-
 def copy(data: Path, into: Path, *names: str) -> Path:
     for name in names:
         shutil.copytree(data / name, into / name)

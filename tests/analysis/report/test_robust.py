@@ -48,10 +48,7 @@ def both() -> pd.DataFrame:
     return mixed(person("A", 1), person("B", 2), person("C", 3), network())
 
 
-@pytest.fixture(autouse=True)
-def no_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Figures are declared and put on the page, but not drawn into files."""
-    monkeypatch.setattr(report_folder, "save", lambda *_: [])
+pytestmark = pytest.mark.usefixtures("page_only")
 
 
 def page_of(table: pd.DataFrame, folder: Path, ending: str = "csv") -> str:
