@@ -71,7 +71,7 @@ RULES: Mapping[str, Rule] = {
     "mean": Rule(
         "value of a condition that is not a share, such as a time, d′ or K",
         "mean over units of their own values",
-        "Student's; of K where most is held as of shares; of d′ over trials normal",
+        "Student's; for K, where most is held, as for shares; for d′ over trials, normal",
         "none",
         "none",
     ),

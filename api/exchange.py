@@ -26,7 +26,7 @@ def export(
     output: Annotated[PathLike | None, Doc("where to")] = None,
     **options: FormatOptions,
 ) -> Result:
-    """Write trials and sessions in a file format of others.
+    """Write trials and sessions in another file format.
 
     Examples
     --------
