@@ -92,6 +92,8 @@ def main() -> None:
     (DIST / "codemeta.json").write_text(json.dumps(codemeta(project, version), indent=1) + "\n", encoding="utf-8")
     sums = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in sorted(DIST.iterdir())]
     (DIST / "SHA256SUMS").write_text("".join(sums), encoding="utf-8")
+    if "urls" not in project:
+        print("release: the project has no public home; name it in [project.urls] and CITATION.cff before publishing")
     print("release:", *sorted(file.name for file in DIST.iterdir()), sep="\n  ")
 
 
