@@ -207,16 +207,20 @@ def null_pages(pages: int) -> Iterator[str]:
 def found(pages: int) -> Iterator[str]:
     """How often a machine that is three standard deviations of seeds below people is told from them, on a page
     with five seeds of each machine: as one of all claims, and planned."""
-    yield "| paradigms | told, among all | told, planned | exact test, corrected for all |\n" + "| --- " * 4 + "|"
-    for paradigms in PARADIGMS:
-        random, world, many = np.random.RandomState(100 + paradigms), World(0.85, 0.4, 0.4, away=3.0), Counter[str]()
+    yield "| paradigms | machines | told, among all | planned | exact test, corrected for all |\n" + "| --- " * 5 + "|"
+    world = World(0.85, 0.4, 0.4, away=3.0)
+    for paradigms, machines in ((1, 1), (1, 2), (1, 3), *((number, 4) for number in PARADIGMS)):
+        names = ["people", *(f"network:{number}" for number in range(machines))]
+        random = np.random.RandomState(100 + (paradigms if machines == 4 else machines))
+        many = Counter[str]()
         for _ in range(pages):
-            claims = claims_of([world.right(random) for _ in range(paradigms)])
+            taken = [world.right(random) for _ in range(paradigms)]
+            claims = claims_of([{name: right[name] for name in names} for right in taken])
             one = next(claim for claim in claims if claim.rule == "difference" and claim.agent == "network:0")
             many["all"] += told(one)
             many["planned"] += told(replace(one, family=()))
-        shares = many["all"] / pages, many["planned"] / pages, exact(4 * paradigms)
-        yield f"| {paradigms} | {' | '.join(f'{one:.0%}' for one in shares)} |"
+        shares = many["all"] / pages, many["planned"] / pages, exact(machines * paradigms)
+        yield f"| {paradigms} | {machines} | {' | '.join(f'{one:.0%}' for one in shares)} |"
 
 
 def exact(claims: int, away: float = 3.0, spread: float = 0.4, share: float = 0.63) -> float:
