@@ -60,6 +60,9 @@ def view(
     """Look at what chat models answered: one table over all sessions of a folder, and each
     conversation with its pictures, beside what others answered to the same questions.
 
+    A page that is written for colleagues (-o) has the sessions that you name, and of them those of
+    machines alone: no person's answers.
+
     Examples
     --------
     >>> result = spanlab.replay("vsr", "ideal", trials=2, seed=1, levels={"list_length": 2})
@@ -67,7 +70,7 @@ def view(
     replies/index.html
     """
     place = Path(folder)
-    alone = place.name if (place / "session.json").is_file() else ""
+    alone = place.resolve().name if (place / "session.json").is_file() else ""
     data = place.resolve().parent if alone else place
     if not data.is_dir():
         raise SpanLabError(f"{folder} is not a folder of sessions")
@@ -75,12 +78,14 @@ def view(
         _open(data, port, language, browser, f"/replies?search={quote(alone)}")
         return Result()
     from .pages import AppPages
-    from .replies import write_bundle
+    from .replies import Replies, write_bundle
 
     _check_language(language)
-    pages = AppPages(data, language)
-    file = write_bundle(pages.replies, pages.replies_page(bundled=True), Path(output))
-    return Result([str(file)], {"replies": pages.replies.table()}, [file])
+    pages, file = AppPages(data, language), Path(output, "index.html")
+    replies = Replies(pages.index, alone, people=False)
+    left_out = write_bundle(replies, pages.replies_page(bundled=True), file.parent)
+    cautions = [f"{name} is left out, as it cannot be read" for name in left_out]
+    return Result([str(file)], {"replies": replies.table()}, [file], cautions)
 
 
 def _check_language(language: str) -> None:

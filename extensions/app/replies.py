@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -31,6 +31,8 @@ COLUMNS = (
     "tokens_read", "tokens_written", "cost", "latency_ms",
 )  # fmt: skip
 Row = tuple[Any, ...]
+#: what odd records raise when they are read
+_ODD = (SpanLabError, OSError, LookupError, ValueError, TypeError, AttributeError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,34 +52,43 @@ class Answered:
 
 
 class Replies:
-    """The answers of all sessions of a folder, read again where a session has gone on."""
+    """The answers of the sessions of a folder, read again where a session has gone on.
 
-    def __init__(self, index: SessionIndex) -> None:
-        self._index, self.data = index, index.data
+    Parameters
+    ----------
+    index : of the folder
+    only : of this session alone; of all when empty
+    people : whether answers of people are among them, also those that a machine repeats
+    """
+
+    def __init__(self, index: SessionIndex, only: str = "", *, people: bool = True) -> None:
+        self._index, self.data, self._only, self._people = index, index.data, only, people
         self._read: dict[str, Answered] = {}
+        #: sessions that were left out, as they cannot be read
+        self.unread: list[str] = []
         self._lock = Lock()
 
     def sessions(self) -> list[Answered]:
         """The answers of each session, the newest first; those of sessions that cannot be read are
-        left out."""
+        left out (``unread``)."""
         with self._lock:
-            lines = self._index.lines()
-            kept = {one.line.path: one for one in self._read.values()}
-            self._read = {}
-            for line in lines:
+            lines = [line for line in self._index.lines() if self._people or _by_machine(line)]
+            self.unread = [path for path in self._index.unread() if self._only in ("", path)]
+            kept, self._read = self._read, {}
+            for line in (line for line in lines if self._only in ("", line.path)):
                 before = kept.get(line.path)
-                if before is not None and before.line == line:
-                    self._read[line.path] = before
-                elif (answered := _answered(self.data, line)) is not None:
-                    self._read[line.path] = answered
+                try:
+                    self._read[line.path] = before if before and before.line == line else _answered(self.data, line)
+                except _ODD:
+                    self.unread.append(line.path)
             return list(self._read.values())
 
-    def table(self, *, everybody: bool = False) -> list[dict[str, Any]]:
-        """The table: a row for each answer of a chat model, or of anybody."""
+    def table(self) -> list[dict[str, Any]]:
+        """The table: a row for each answer of a chat model."""
         return [
             dict(zip(COLUMNS, row, strict=True))
             for one in self.sessions()
-            if everybody or kind_named(one.line.kind).converses
+            if kind_named(one.line.kind).converses
             for row in one.rows
         ]
 
@@ -85,8 +96,13 @@ class Replies:
         """The table as the page has it, with the state by which it is seen that it has changed."""
         sessions = self.sessions()
         converse = sorted({one.line.kind for one in sessions if kind_named(one.line.kind).converses})
-        rows = [row for one in sessions for row in one.rows]
-        return {"columns": COLUMNS, "models": converse, "rows": rows, "state": self.state()}
+        return {
+            "columns": COLUMNS,
+            "models": converse,
+            "rows": [row for one in sessions for row in one.rows],
+            "unread": self.unread,
+            "state": self.state(),
+        }
 
     def state(self) -> str:
         """By which it is seen that the table has changed."""
@@ -108,8 +124,12 @@ class Replies:
         taken = _taken(str(self.data / path), first.line.state)[key]
         asked = [step for step in taken.trial.steps if step.percept.ask is not None]
         takers = [(first, key)]
-        for one in found.values():
-            takers += [(one, its) for its, (same, _) in one.trials.items() if same == trial_id and one is not first]
+        takers += (
+            (one, its)
+            for one in found.values()
+            for its, (same, _) in one.trials.items()
+            if same == trial_id and one is not first
+        )
         return {
             "session": path,
             "trial": key,
@@ -164,8 +184,7 @@ def _part(part: str | SentPicture) -> dict[str, Any]:
 @lru_cache(maxsize=16)
 def _taken(folder: str, state: str) -> Mapping[str, Any]:
     """The finished trials of a session by key, compiled anew."""
-    session = same_trials(folder)
-    return {trial.key: trial for trial in taken_trials(session, read_events(folder))}
+    return {trial.key: trial for trial in taken_trials(same_trials(folder), read_events(folder))}
 
 
 @lru_cache(maxsize=16)
@@ -173,12 +192,13 @@ def _transcript(folder: str, state: str) -> Transcript:
     return Transcript(folder)
 
 
-def _answered(data: Path, line: SessionLine) -> Answered | None:
-    folder = data / line.path
-    try:
-        events, info = read_events(folder), read_session(folder)
-    except (SpanLabError, OSError, ValueError):
-        return None
+def _by_machine(line: SessionLine) -> bool:
+    """Return whether the answers are a machine's own: neither a person's nor repeated from a record."""
+    return not line.participant and kind_named(line.kind).role not in ("person", "replay")
+
+
+def _answered(data: Path, line: SessionLine) -> Answered:
+    events, info = read_events(data / line.path), read_session(data / line.path)
     done = finished_trials(events)
     started = {event["trial"]: event for event in events if event["event"] == "trial_start"}
     trials: dict[str, tuple[str, list[Event]]] = {
@@ -187,9 +207,12 @@ def _answered(data: Path, line: SessionLine) -> Answered | None:
         if key in started and not is_practice(key)
     }
     for event in events:
-        if event["event"] != "step" or "ask" not in event or event["trial"] not in trials:
-            continue
-        if event["attempt"] == done[event["trial"]]:
+        if (
+            event["event"] == "step"
+            and "ask" in event
+            and event["trial"] in trials
+            and event["attempt"] == done[event["trial"]]
+        ):
             trials[event["trial"]][1].append(event)
     prices = info.get("prices") or {}
     rows = [
@@ -237,8 +260,9 @@ def _said(value: Any, scores: Sequence[Mapping[str, Any]]) -> str:
     return "" if value is None else str(value)
 
 
-def write_bundle(replies: Replies, page: str, output: Path) -> Path:
-    """Write the page with all its conversations as files that open without a program.
+def write_bundle(replies: Replies, page: str, output: Path) -> list[str]:
+    """Write the page with all its conversations as files that open without a program, and return
+    what is left out, as it cannot be read.
 
     Parameters
     ----------
@@ -255,19 +279,22 @@ def write_bundle(replies: Replies, page: str, output: Path) -> Path:
             if name in ("kit.css", "app.css") or name.endswith(".ttf"):
                 (output / name).write_bytes(content)
         (output / "replies.js").write_text(_one_script(), encoding="utf-8")
-        _write_data(output, "table", replies.page_data())
-        for name, talk in _conversations(replies):
-            _write_data(output, name, talk)
+        # a folder that cannot be read may be a person's, and have their code as its name
+        _write_data(output, "table", {**replies.page_data(), "unread": []})
+        left_out = replies.unread
+        for one in replies.sessions():
+            for key in one.trials:
+                name = f"{one.line.path}/{key}"
+                try:
+                    talk = replies.conversation(one.line.path, key)
+                except _ODD:
+                    left_out.append(name)
+                else:
+                    _write_data(output, name, talk)
         (output / "index.html").write_text(page, encoding="utf-8")
     except OSError as error:
         raise SpanLabError(f"{output} cannot be written: {error.strerror or error}") from None
-    return output / "index.html"
-
-
-def _conversations(replies: Replies) -> Iterator[tuple[str, dict[str, Any]]]:
-    for one in replies.sessions():
-        for key in one.trials:
-            yield f"{one.line.path}/{key}", replies.conversation(one.line.path, key)
+    return left_out
 
 
 def _write_data(output: Path, name: str, value: Any) -> None:

@@ -9,17 +9,15 @@ import { $, button, element } from "./kit.js";
 /** @typedef {{ask: number, sent: {role: string, parts: Part[]}[], reply: string, reasoning: string, read_as: string, how: string, again: boolean}} Turn */
 /** @typedef {{who: string, session: string, trial: string, answers: Given[]}} Taker */
 /** @typedef {{session: string, trial: string, who: string, title: string, levels: Record<string, unknown>, questions: Question[], takers: Taker[], turns: Turn[]}} Talk */
-/** @typedef {{columns: string[], models: string[], rows: any[][], state: string}} Table */
+/** @typedef {{columns: string[], models: string[], rows: any[][], unread: string[], state: string}} Table */
 
 const page = $("answers"), says = JSON.parse(page.dataset.says || "{}"), bundled = page.dataset.bundled === "yes";
 const SIGNS = /** @type {Record<string, string>} */ ({ right: "✓", wrong: "✗", partly: "½", unread: "?", none: "·" });
 const ON_PAGE = 100, LONG = 900;
 const shown = Array.from(document.querySelectorAll("th [data-column]"), (head) => /** @type {HTMLElement} */ (head).dataset.column || "");
 /** @type {Table} */
-let table = { columns: [], models: [], rows: [], state: "" };
-/** @type {any[][]} */
-let chosen = [];
-let sortBy = "", down = false, first = 0;
+let table = { columns: [], models: [], rows: [], unread: [], state: "" };
+let chosen = table.rows, sortBy = "", down = false, first = 0;
 /** @type {(row: any[], column: string) => any} */
 const value = (row, column) => row[table.columns.indexOf(column)];
 
@@ -59,6 +57,7 @@ const filled = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => String(
 const number = (/** @type {number | null} */ count, digits = 0) => (count === null || count === undefined ? "" : count.toLocaleString(document.documentElement.lang, { maximumFractionDigits: digits }));
 
 function show() {
+  sieve();
   const sum = (/** @type {string} */ column) => chosen.reduce((total, row) => total + (value(row, column) || 0), 0);
   const share = (/** @type {string} */ mark) => (chosen.length ? Math.round((100 * chosen.filter((row) => value(row, "mark") === mark).length) / chosen.length) : 0);
   $("count").textContent = filled(says.replies_found, { n: number(chosen.length), right: share("right"), unread: share("unread"), read: number(sum("tokens_read")), written: number(sum("tokens_written")), cost: (sum("cost") ? number(sum("cost"), 4) : "–") });
@@ -131,8 +130,9 @@ async function open(row) {
   inside.replaceChildren("…");
   if (!dialog.open) dialog.showModal();
   history.replaceState(null, "", `#${[session, trial, question].map(encodeURIComponent).join("/")}`);
-  /** @type {Talk} */
-  const talk = await load(`${session}/${trial}`);
+  /** @type {Talk | null} */
+  const talk = await load(`${session}/${trial}`).catch(() => null);
+  if (!talk) return inside.replaceChildren(element("p", { class: "problem", role: "alert" }, says.not_loaded));
   const asked = talk.questions[question - 1];
   const at = chosen.indexOf(row), step = (/** @type {number} */ by, /** @type {string} */ label) => {
     const other = chosen[at + by], made = button(label, () => void open(/** @type {any[]} */ (other)));
@@ -178,11 +178,11 @@ function choices(id, column) {
 async function start() {
   table = await load("table");
   for (const [id, column] of [["by-who", "who"], ["by-paradigm", "paradigm"], ["by-mark", "mark"]]) choices(/** @type {string} */ (id), /** @type {string} */ (column));
-  sieve();
+  $("unread").textContent = table.unread.length ? `${filled(says.unread, { n: table.unread.length })} ${table.unread.join(", ")}` : "";
   show();
 }
 
-$("sieve").addEventListener("input", () => { first = 0; sieve(); show(); });
+$("sieve").addEventListener("input", () => { first = 0; show(); });
 $("sieve").addEventListener("submit", (event) => event.preventDefault());
 for (const head of /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll("thead button"))) {
   head.addEventListener("click", () => {
@@ -191,7 +191,6 @@ for (const head of /** @type {NodeListOf<HTMLButtonElement>} */ (document.queryS
     sortBy = column;
     for (const cell of document.querySelectorAll("thead th[aria-sort]")) cell.removeAttribute("aria-sort");
     head.closest("th")?.setAttribute("aria-sort", down ? "descending" : "ascending");
-    sieve();
     show();
   });
 }
