@@ -65,14 +65,13 @@ class Triggers(StrictModel):
     @property
     def meanings(self) -> dict[int, list[str]]:
         """Return the meaning of each code, as it is written on the command line: ``phases.probe``."""
-        by_code = grouped(
+        return grouped(
             (code, spelt)
             for name, value in self.model_dump(
                 include={"phases", "responses", "verdicts", "trial_start", "trial_end"}
             ).items()
             for spelt, code in _spelt(name, value)
         )
-        return by_code
 
     def of_phase(self, phase: str, verdict: Verdict) -> int | None:
         """The code of the onset of a phase; for feedback, of that on an answer with this verdict."""

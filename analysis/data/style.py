@@ -207,9 +207,8 @@ def same_trials(items: pd.DataFrame) -> tuple[bool | None, str]:
     (same, sentence)
         ``same`` is None where the table cannot tell.
     """
-    taken: dict[str, list[frozenset[str]]] = {}
-    for (agent, _), identifiers in items.groupby(["agent", "participant"], sort=True, observed=True)["trial_id"]:
-        taken.setdefault(str(agent), []).append(frozenset(identifiers.unique()) - {""})
+    by_person = items.groupby(["agent", "participant"], sort=True, observed=True)["trial_id"]
+    taken = grouped((str(agent), frozenset(trials.unique()) - {""}) for (agent, _), trials in by_person)
     everybody = [trials for sets in taken.values() for trials in sets]
     if not everybody:
         return None, "Nobody took any trial."

@@ -266,15 +266,15 @@ def withheld_notes(scored: Scored, by: Sequence[str] = ()) -> list[str]:
     items, unread = scored.items, unread_rows(scored.items)
     if not unread.any():
         return []
-    notes: list[str] = []
     work = items.assign(_unread=unread.astype(float))
-    gone: set[tuple[Any, ...]] = set()
-    for row in _over(work, ["paradigm", "agent"]):
-        gone.add((row["paradigm"], row["agent"]))
-        notes.append(_withheld(f"{row['agent']} in {row['paradigm']}", row["_unread"]))
-    for row in _over(work, ["paradigm", "agent", "session"]):
-        if (row["paradigm"], row["agent"]) not in gone:
-            notes.append(_withheld(f"session {row['session']} of {row['agent']}", row["_unread"]))
+    whole = _over(work, ["paradigm", "agent"])
+    gone = {(row["paradigm"], row["agent"]) for row in whole}
+    notes = [_withheld(f"{row['agent']} in {row['paradigm']}", row["_unread"]) for row in whole]
+    notes += [
+        _withheld(f"session {row['session']} of {row['agent']}", row["_unread"])
+        for row in _over(work, ["paradigm", "agent", "session"])
+        if (row["paradigm"], row["agent"]) not in gone
+    ]
     conditions = [name for name in by if name in items.columns]
     cells = (
         [row for row in _over(work, ["paradigm", "agent", *conditions]) if (row["paradigm"], row["agent"]) not in gone]

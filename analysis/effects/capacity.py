@@ -131,8 +131,7 @@ def capacity_of(cells: Mapping[str, Cells], *, level: float = LEVEL) -> pd.DataF
             if name != "oracle"
         }
         head |= counts | {"oracle": any(bool(answers.counts["oracle"][number]) for number in numbers), "chance": 0.0}
-        for formula in FORMULAS:
-            rows.append(head | {"formula": formula} | _k(formula, key[-1], answers, pair, level))
+        rows += [head | {"formula": name} | _k(name, key[-1], answers, pair, level) for name in FORMULAS]
     return curve_frame(rows, [*keys[:-1], "formula", "set_size", *(name for name in CURVE_COLUMNS if name not in WHO)])
 
 

@@ -95,30 +95,28 @@ def overall_rows(total: pd.DataFrame, intruded: pd.DataFrame, looks: Mapping[str
         return None if math.isnan(value) else round(100 * value, 2)
 
     wrong = dict(zip(intruded["agent"], intruded["per_trial"], strict=True)) if len(intruded) else {}
-    rows = []
-    for row in records(total):
-        rows.append(
-            {
-                "agent": row["agent"],
-                "look": looks[row["agent"]],
-                "kind": "people" if row["unit"] == "participant" else kind_named(row["agent_kind"]).described,
-                "trials": f"{row['n_trials']:,}",
-                "scored": f"{row['n_items']:,}",
-                "correct": percent(row["mean"]),
-                "interval": between(row["low"], row["high"]) or "–",
-                "sem": percent_points(row["sem"]),
-                "omitted": f"{row['n_omitted']:,}",
-                "invalid": f"{row['n_invalid']:,}",
-                "unread": percent(row.get("unread", math.nan)),
-                "if_guessed": percent(row.get("if_guessed", math.nan)),
-                "intrusions": f"{wrong[row['agent']]:.2f}" if row["agent"] in wrong else "–",
-                "mean": hundred(row["mean"]) or 0,
-                "low": hundred(row["low"]),
-                "high": hundred(row["high"]),
-                "chance": hundred(row["chance"]),
-            }
-        )
-    return rows
+    return [
+        {
+            "agent": row["agent"],
+            "look": looks[row["agent"]],
+            "kind": "people" if row["unit"] == "participant" else kind_named(row["agent_kind"]).described,
+            "trials": f"{row['n_trials']:,}",
+            "scored": f"{row['n_items']:,}",
+            "correct": percent(row["mean"]),
+            "interval": between(row["low"], row["high"]) or "–",
+            "sem": percent_points(row["sem"]),
+            "omitted": f"{row['n_omitted']:,}",
+            "invalid": f"{row['n_invalid']:,}",
+            "unread": percent(row.get("unread", math.nan)),
+            "if_guessed": percent(row.get("if_guessed", math.nan)),
+            "intrusions": f"{wrong[row['agent']]:.2f}" if row["agent"] in wrong else "–",
+            "mean": hundred(row["mean"]) or 0,
+            "low": hundred(row["low"]),
+            "high": hundred(row["high"]),
+            "chance": hundred(row["chance"]),
+        }
+        for row in records(total)
+    ]
 
 
 def guessing_table(guessed: pd.DataFrame, file: str = "") -> PageTable:

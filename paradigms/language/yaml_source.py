@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from os.path import exists, isdir, isfile  # unlike those of Path, they take names that no file can have
 from pathlib import Path
@@ -87,6 +88,13 @@ MAX_VALUES = 50_000
 _LOADER = getattr(yaml, "CLoader", yaml.Loader)
 #: characters that YAML does not allow
 _STRANGE = re.compile("[^\x09\x0a\x0d\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+#: the first word of a line or of an entry, without a colon
+_KEY = re.compile(r"""^ *(- +)*([^\s"'#:\[\]{},-][^\s"'#:\[\]{},]*|"[^"]*"|'[^']*')(?=\s|$)""")
+#: a missing colon is noticed where the next one is, after lines of text at most
+_NOTICED_WITHIN = 20
+#: a key that has the next one within it, with the bracket or the quote between them
+_TWO_KEYS = re.compile(r"[\w-]+ +[\[{\"']")
+_NO_COLON = "there is a line without a colon; write KEY: VALUE"
 _INT = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _WORDS = {
@@ -242,6 +250,8 @@ class _Reader:
                 raise self.fail(
                     event.start_mark, "merge keys (<<) are not understood; use 'extends' for variants", path
                 )
+            if event.implicit[0] and _TWO_KEYS.match(key):
+                raise self.fail(event.start_mark, _NO_COLON, path)
             first = self.lines.get((*path, key))
             value = self.value((*path, key), depth + 1)
             if key in result:
@@ -249,7 +259,8 @@ class _Reader:
                 if len(self.problems) >= MAX_PROBLEMS:
                     raise self.fail(event.start_mark, f"more than {MAX_PROBLEMS} problems; correct these first")
                 continue
-            self.lines[(*path, key)] = line
+            # a text below its key may be a line without its colon
+            self.lines[(*path, key)] = self.lines[(*path, key)] if isinstance(value, str) else line
             result[key] = value
         self.loader.get_event()
         return result
@@ -272,6 +283,17 @@ def _too_large(name: str) -> ParadigmError:
     return ParadigmError([Problem(name, "", f"the file is larger than {MAX_BYTES // 1000} kB")])
 
 
+def _lacking_colon(lines: Sequence[str], at: int) -> int | None:
+    """The line that lacks the colon after its key, where this is the fault that is noticed in a line:
+    with a colon there, everything up to that line can be read."""
+    for key in (key for key in range(at, max(-1, at - _NOTICED_WITHIN), -1) if _KEY.match(lines[key])):
+        mended = [*lines[:key], _KEY.sub(r"\g<0>:", lines[key], count=1), *lines[key + 1 : at + 1]]
+        with suppress(yaml.YAMLError):
+            list(yaml.parse("\n".join(mended), _LOADER))
+            return key
+    return None
+
+
 def parse(text: str, name: str) -> Document:
     """Parse YAML text.
 
@@ -282,8 +304,7 @@ def parse(text: str, name: str) -> Document:
     """
     if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         raise _too_large(name)
-    strange = _STRANGE.search(text)
-    if strange is not None:
+    if (strange := _STRANGE.search(text)) is not None:
         line = text.count("\n", 0, strange.start()) + 1
         raise ParadigmError(
             [Problem(f"{name}:{line}", "", f"not valid YAML: the character {strange[0]!a} is not allowed in it")]
@@ -292,16 +313,14 @@ def parse(text: str, name: str) -> Document:
         reader = _Reader(text, name)
         data = reader.document()
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
         what = " ".join(part for part in (error.context, error.problem) if part)
-        if error.context == "while scanning a simple key":  # it is known a line later
-            mark, what = error.context_mark, "there is a line without a colon; write KEY: VALUE"
-        line = text.splitlines()[mark.line] if mark and mark.line < len(text.splitlines()) else ""
-        if "\t" in line[: len(line) - len(line.lstrip())]:
+        mark = error.problem_mark or error.context_mark
+        at, lines = mark.line if mark else 0, [*text.splitlines(), ""]
+        if "\t" in lines[at][: len(lines[at]) - len(lines[at].lstrip())]:
             what = "the line is indented with a tab; use spaces"
-        raise ParadigmError(
-            [Problem(f"{name}:{mark.line + 1}" if mark else name, "", f"not valid YAML: {what}")]
-        ) from None
+        elif (lacking := _lacking_colon(lines, at)) is not None:
+            at, what = lacking, _NO_COLON
+        raise ParadigmError([Problem(f"{name}:{at + 1}", "", f"not valid YAML: {what}")]) from None
     except (yaml.YAMLError, UnicodeError, RecursionError) as error:
         text_of_error = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ParadigmError([Problem(name, "", f"not valid YAML: {text_of_error}")]) from None

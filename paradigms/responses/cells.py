@@ -187,7 +187,7 @@ class Cells(ResponseKind):
         intrusion."""
         named = answer if isinstance(answer, tuple) else ()
         presented = correct if isinstance(correct, tuple) else (correct,)
-        scores = [
+        return [
             *(
                 ItemScore(
                     answer=cell if cell in named else None,
@@ -204,4 +204,3 @@ class Cells(ResponseKind):
                 if cell not in presented
             ),
         ]
-        return scores

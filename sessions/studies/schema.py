@@ -387,9 +387,7 @@ def williams(parts: int) -> list[list[int]]:
     Over all rows, every part stands equally often at every position, and every part follows
     immediately upon every other one equally often (once in the one square, twice in the two).
     """
-    zigzag = [0]
-    for step in range(1, parts):
-        zigzag.append((step + 1) // 2 if step % 2 else parts - step // 2)
+    zigzag = [0, *((step + 1) // 2 if step % 2 else parts - step // 2 for step in range(1, parts))]
     square = [[(part + shift) % parts for part in zigzag] for shift in range(parts)]
     return square if rows(parts) == parts else square + [row[::-1] for row in square]
 
