@@ -103,10 +103,14 @@ def main() -> None:
         if isinstance(error, _Complaint):
             message, context = plain_words(error.format_message()), getattr(error, "ctx", None)
             unknown = getattr(error, "option_name", None)
-            if unknown is not None:  # the nearest name, or none
-                alike = nearest(unknown, getattr(error, "possibilities", None) or ())
-                known = f"; {_ELSEWHERE[unknown]}" if unknown in _ELSEWHERE else alike
-                message = f"No such option: {unknown}{known}"
+            if unknown is not None:
+                meant = _ELSEWHERE.get(unknown, "")
+                options = {name for one in context.command.params for name in one.opts} if context else set()
+                message = f"No such option: {unknown}" + (
+                    f"; {meant}"
+                    if options & {*meant.split()}
+                    else nearest(unknown, getattr(error, "possibilities", None) or ())
+                )
             hint = f" (see {context.command_path} --help)" if context is not None and "\n" not in message else ""
             _stop(f"{message}{hint}", error.exit_code)
         raise
