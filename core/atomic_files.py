@@ -10,15 +10,19 @@ from __future__ import annotations
 import errno
 import json
 import os
+import platform
 import secrets
 import shutil
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Literal, TextIO, cast
+
+import psutil
 
 from .errors import SpanLabError, UnwritableError
 
@@ -260,7 +264,7 @@ def first_free_folder(
     parent: Path, names: Iterable[str], fill: Callable[[Path, str], object], mode: int = 0o777
 ) -> Path:
     """Make a folder together with its first files, under the first name that nothing has: it is
-    there with all of them, or not at all.
+    there with all of them, or not at all. What a killed process of this computer has left is removed.
 
     Parameters
     ----------
@@ -273,10 +277,14 @@ def first_free_folder(
     SpanLabError
         when it cannot be written, or no name is free.
     """
-    partial = parent / f".{os.getpid()}-{secrets.token_hex(4)}.part"
+    ours = f".{platform.node()}-"
+    partial = parent / f"{ours}{os.getpid()}-{secrets.token_hex(4)}.part"
     new, name = not parent.exists(), ""
     try:
         parent.mkdir(parents=True, exist_ok=True)
+        for left in parent.glob(f"{ours}*-*.part"):
+            if not psutil.pid_exists(int(left.name.removeprefix(ours).partition("-")[0])):
+                shutil.rmtree(left, ignore_errors=True)
         partial.mkdir(mode)
         for name in names:
             if os.path.lexists(parent / name):
@@ -314,15 +322,11 @@ def check_room(folder: Path) -> None:
     UnwritableError
         when it cannot.
     """
-    trial = folder / f".room.{os.getpid()}.part"
     try:
-        try:
-            with trial.open("wb") as file:
-                file.write(bytes(_ROOM))
-                file.flush()
-                os.fsync(file.fileno())
-        finally:
-            trial.unlink(missing_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(_ROOM))
+            file.flush()
+            os.fsync(file.fileno())
     except OSError as error:
         raise _refused(folder, error, "") from None
 

@@ -50,7 +50,8 @@ _PROBES = 3
 #: candidates for one kind of trial, before it is taken for one that does not come; and for one
 #: trial where trials are chosen one by one
 _PER_KIND, _PER_TRIAL = 200, 20_000
-_GROWN = 50
+#: orders that are tried for each way to deal the answers, and ways to deal them
+_GROWN, _DEALT = 50, 20
 #: weights of orders grow no further than by so many forced answers: more in one trial are rare, and
 #: every one more would double the candidates
 _FORCED = 3
@@ -186,17 +187,9 @@ class _Balancer:
             factors = {
                 name: self.paradigm.factors[name].levels
                 for name in self.design.balance
-                if name != ANSWER and name not in levels
+                if name != ANSWER and name not in levels and self.paradigm.factors[name].mode == "random"
             }
-            yield _Cell(
-                levels,
-                list(blocks.values()),
-                {
-                    name: levels_of_factor
-                    for name, levels_of_factor in factors.items()
-                    if self.paradigm.factors[name].mode == "random"
-                },
-            )
+            yield _Cell(levels, list(blocks.values()), factors)
 
     def _candidate(self, cell: _Cell) -> tuple[int, Chosen]:
         """The next seed, and the levels that it gives to balanced factors."""
@@ -261,12 +254,13 @@ class _Balancer:
 
     def _grown(self) -> dict[int, Answers]:
         """Correct answers for every trial."""
-        decks: dict[tuple[int, int, int], list[int]] = {}
-        hands = self._hands(decks)
-        for _ in range(_GROWN):
-            answers = self._grow_once(hands, {deck: list(counts) for deck, counts in decks.items()})
-            if answers is not None:
-                return answers
+        for _ in range(_DEALT):
+            decks: dict[tuple[int, int, int], list[int]] = {}
+            hands = self._hands(decks)
+            for _ in range(_GROWN):
+                answers = self._grow_once(hands, {deck: list(counts) for deck, counts in decks.items()})
+                if answers is not None:
+                    return answers
         raise BalanceError(
             self.paradigm.name,
             "max_run",
@@ -298,13 +292,11 @@ class _Balancer:
             for block, members in enumerate(cell.members)
             for n in members
         }
-        hands: list[tuple[int, tuple[int, int, int], Answers]] = []
-        for n in range(len(self.planned)):
-            number, block = where[n]
-            hands += [
-                (n, (number, place, block), options) for place, options in enumerate(self.cells[number].options or ())
-            ]
-        return hands
+        return [
+            (n, (number, place, block), options)
+            for n, (number, block) in sorted(where.items())
+            for place, options in enumerate(self.cells[number].options or ())
+        ]
 
     def _grow_once(
         self, hands: Sequence[tuple[int, tuple[int, int, int], Answers]], left: dict[tuple[int, int, int], list[int]]

@@ -248,10 +248,16 @@ class _Pairs:
 
 def _kappa_row(pairs: _Pairs, level: float, resamples: int, seed: int) -> dict[str, Any]:
     if pairs.many == 1:
-        estimated = estimate_pooled(
-            pairs.last, lambda counts: np.asarray(kappa(*counts.T), float), level=level, resamples=resamples, seed=seed
+        estimated, unit = (
+            estimate_pooled(
+                pairs.last,
+                lambda counts: np.asarray(kappa(*counts.T), float),
+                level=level,
+                resamples=resamples,
+                seed=seed,
+            ),
+            "trial",
         )
-        unit = "trial"
     else:
         estimated, unit = _over_units(pairs, level), "participant" if pairs.people else "session"
     undefined = pairs.many - pairs.known

@@ -4,6 +4,7 @@ do."""
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import signal
 import subprocess
@@ -15,7 +16,7 @@ import pytest
 from faults import CASES, FAULTS, disturbed
 from session_tools import command
 
-from spanlab.core.atomic_files import TakenError, whole_file, whole_folder
+from spanlab.core.atomic_files import TakenError, first_free_folder, whole_file, whole_folder
 from spanlab.core.errors import SpanLabError
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and limits of Unix")
@@ -55,6 +56,16 @@ def test_a_command_that_is_ended_says_so(tmp_path: Path) -> None:
     program.send_signal(signal.SIGTERM)
     assert program.communicate(timeout=60)[1].decode().startswith("spanlab: interrupted")
     assert program.returncode == 130
+
+
+def test_what_a_killed_process_of_this_computer_left_goes_with_the_next(tmp_path: Path) -> None:
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    kept = {f".{platform.node()}-{os.getpid()}-a.part", f".elsewhere-{dead.pid}-a.part"}
+    for name in {*kept, f".{platform.node()}-{dead.pid}-a.part"}:
+        (tmp_path / name).mkdir()
+    first_free_folder(tmp_path, ["new"], lambda folder, name: None)
+    assert {path.name for path in tmp_path.iterdir()} == {*kept, "new"}
 
 
 @pytest.mark.parametrize("folder", [True, False])

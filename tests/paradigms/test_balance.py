@@ -170,6 +170,14 @@ def test_any_session_is_as_even_as_possible(
         )
 
 
+@pytest.mark.parametrize("seed", [101, 830])
+def test_answers_are_dealt_anew_where_no_order_of_them_is_allowed(tmp_path: Path, seed: int) -> None:
+    design = SessionDesign(blocks=3, balance=["answer", "c"], max_run=MaxRun(answer=4), hold_out={"a": [3]})
+    plan = plan_session(paradigm := coin(tmp_path), seed, design, {}, None)
+    answers = [answers_of(paradigm, trial.levels, trial.seed, "corrected") for trial in plan]
+    holds(paradigm, plan, answers, ["left", "right"])
+
+
 def test_three_answers_and_trials_of_several_questions(tmp_path: Path) -> None:
     three = load(
         tmp_path,
