@@ -10,7 +10,7 @@ from typing import Annotated
 
 import pytest
 import typer
-from command_line import Run, command_line, complaint
+from command_line import Run, complaint
 from typer import Typer
 
 import spanlab
@@ -22,11 +22,6 @@ from spanlab.cli.command_table import COMMANDS, Commands, _added, _points, _ship
 FUNCTIONS = {"import": "import_data", "export": "export", "list": "catalogue"}
 #: parameters of public functions
 MOST = 15
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return command_line(tmp_path, monkeypatch, capsys)
 
 
 @pytest.mark.parametrize("name", [one for one in (*COMMANDS, *_points()) if one != "study"])

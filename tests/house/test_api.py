@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import Run, command_line
+from command_line import Run
 
 import spanlab
 from spanlab.agents.human import virtual_screen
@@ -23,11 +23,6 @@ from spanlab.extensions.demonstration.scripted import MODEL, ScriptedServer
 
 #: what is measured, or says where the record lies
 MEASURED = {"created", "session", "account"}
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return command_line(tmp_path, monkeypatch, capsys)
 
 
 def info_of(folder: Path) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from command_line import Run, command_line
+from command_line import Run
 from session_tools import AtTheWindow, take
 
 import spanlab
@@ -42,11 +42,6 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("paradigm") / "debriefing.yaml"
     path.write_text(DEBRIEFING, encoding="utf-8")
     return path
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return command_line(tmp_path, monkeypatch, capsys)
 
 
 def _answers(percept: Percept, number: int) -> Response:

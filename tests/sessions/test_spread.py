@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-from command_line import Run, command_line
+from command_line import Run
 
 from spanlab.core.worker_pool import SerialPool
 from spanlab.sessions import find_sessions, make_machine, prepare, read_responses
@@ -31,11 +30,6 @@ def test_they_are_those_of_one_process(tmp_path: Path) -> None:
         columns = ["trial_id", "answer", "correct"]
         assert read_responses(one.folder)[columns].equals(read_responses(other.folder)[columns])
         assert one.paradigm.hash == other.paradigm.hash
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return command_line(tmp_path, monkeypatch, capsys)
 
 
 def test_a_seed_may_be_repeated(run: Run, tmp_path: Path) -> None:

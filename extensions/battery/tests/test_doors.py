@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from command_line import Run, command_line
+from command_line import Run
 from session_tools import AtTheWindow, Guessing, Rehearsing, take
 from study_files import FIELDS, study_in
 from study_files import take as take_session
@@ -44,11 +44,6 @@ def battery(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def rehearse(data: Path, participant: str) -> None:
     """A simulated participant guesses in one task."""
     take(data, spanlab.load_paradigm("cd"), Rehearsing(Guessing()), 8, seed=9, participant=participant, practice=False)
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return command_line(tmp_path, monkeypatch, capsys)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from command_line import Run, command_line, complaint
+from command_line import Run, complaint
 from study_files import STUDY, Guest, files, sit, study_in, take
 
 from spanlab.core.atomic_files import only_writer
@@ -19,11 +19,6 @@ from spanlab.sessions.record.reader import find_sessions, read_events
 from spanlab.sessions.studies.battery import Battery
 from spanlab.sessions.studies.study import Study
 from spanlab.sessions.studies.visit_files import completed
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return command_line(tmp_path, monkeypatch, capsys)
 
 
 @pytest.fixture

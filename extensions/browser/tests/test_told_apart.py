@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from command_line import Run, command_line
+from command_line import Run
 from scripted_page import ScriptedPage, Wire
 from study_files import Guest
 
@@ -44,11 +44,6 @@ def data(tmp_path: Path) -> Path:
     request = Request(chosen.seed, chosen.generator, "P03", chosen.design, "en", False, False, None, source="vsr")
     Runner(begin(folder, load_paradigm("vsr"), Guest(), chosen.plan, request), Guest()).run()
     return folder
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return command_line(tmp_path, monkeypatch, capsys)
 
 
 @pytest.mark.slow

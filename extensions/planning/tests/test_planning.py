@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -28,7 +27,6 @@ from spanlab.sessions.studies.participants import find, withdraw
 
 ROOT = Path(__file__).resolve().parents[3]
 GOLDEN = ROOT / "tests" / "golden" / "sessions"
-Spanlab = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 import pytest
 import yaml
-from command_line import Run, command_line, complaint
+from command_line import Run, complaint
 
 pytest.importorskip("torch")
 
@@ -198,11 +198,6 @@ def test_equal_capacity() -> None:
         256: {"lstm test": 0.70, "rnn test": None, "transformer test": 0.55},
     }
     assert table.loc[96, "rnn run"] == "rnn-96-0.6"
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return command_line(tmp_path, monkeypatch, capsys)
 
 
 def test_the_command(run: Run, tmp_path: Path, swept: Path) -> None:

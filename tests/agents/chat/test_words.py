@@ -12,7 +12,7 @@ from spanlab.paradigms import Generator, compile_trial, list_paradigms, load_par
 
 PARADIGMS = list_paradigms()
 #: of each paradigm, over its conditions: of long trials few in the quick tests
-TRIALS, BLOCKS = 40, 12
+TRIALS = 40
 
 
 def _read(name: str, generator: Generator, trials: int) -> list[tuple[bool, str]]:

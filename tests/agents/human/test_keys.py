@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import Run, command_line
+from command_line import Run
 from conditions import some_conditions
 from effort import HANGS_S
 from hypothesis import given
@@ -46,11 +46,6 @@ MATCH = Choice.model_validate({"options": ["m", "-"], "keys": ["m", "minus"]})
 SIDES = Choice.model_validate({"options": ["left", "right"], "keys": ["f", "j"], "swap": False})
 NINE = Choice.model_validate({"options": 9, "layout": "3x3"})
 SEEN = Choice.model_validate({"options": ["red", "blue"], "layout": "2x1"})
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return command_line(tmp_path, monkeypatch, capsys)
 
 
 def means(kind: ResponseKind) -> dict[str, int | str]:

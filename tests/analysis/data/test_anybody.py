@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from analysis_tables import responses
-from command_line import Run, command_line, complaint
+from command_line import Run, complaint
 
 from spanlab.analysis.data.loading import Data, load
 from spanlab.analysis.data.scoring import score_table
@@ -22,11 +22,6 @@ from spanlab.analysis.stats.mixed_model import mixed_model
 from spanlab.core.errors import SpanLabError
 
 WHO = {"agent": "people", "agent_kind": "participant"}
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return command_line(tmp_path, monkeypatch, capsys)
 
 
 def opened(table: pd.DataFrame, path: Path) -> Data:

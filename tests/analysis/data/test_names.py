@@ -8,15 +8,15 @@ import pandas as pd
 import pytest
 from analysis_tables import mixed, responses
 from any_tables import written
-from command_line import Run, command_line, complaint
+from command_line import Run, complaint
 
 import spanlab
 from spanlab.analysis.data.loading import load
 from spanlab.analysis.data.recipe import read_inline
-from spanlab.analysis.report import folder
 from spanlab.core.errors import SpanLabError
 
 THEIRS = {"participant": "subject", "correct": "accuracy", "rt_ms": "RT", "set_size": "n_items"}
+pytestmark = pytest.mark.usefixtures("page_only")
 MAP = "subject=participant,accuracy=correct,RT=rt_ms,n_items=set_size"
 
 
@@ -36,12 +36,6 @@ def ours() -> pd.DataFrame:
         for n in range(3)
     ]
     return mixed(*people).assign(rt_ms=650.0).dropna(axis="columns", how="all")
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    monkeypatch.setattr(folder, "save", lambda *_: [])
-    return command_line(tmp_path, monkeypatch, capsys)
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".xlsx"])

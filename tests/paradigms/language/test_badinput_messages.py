@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import Run, command_line, complaint
+from command_line import Run, complaint
 from paradigm_texts import PROBE, asked, problems, text
 
 import spanlab
@@ -20,11 +20,6 @@ from spanlab.paradigms import load_paradigm
 from spanlab.paradigms.language.yaml_source import library_file, parse, scalar
 from spanlab.sessions.studies import load_study
 from spanlab.stimuli import STIMULI
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return command_line(tmp_path, monkeypatch, capsys)
 
 
 def one(timeline: str, message: str, *, factors: str = "", draw: str = "", more: str = "") -> Any:

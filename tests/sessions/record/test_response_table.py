@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from command_line import Run, command_line, complaint
+from command_line import Run, complaint
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -60,11 +60,6 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doors, "find_spec", lambda name: None if name in ("pyarrow", "vl_convert") else there(name))
     monkeypatch.setattr(tables, "_arrow", lambda: None)
     monkeypatch.setitem(sys.modules, "vl_convert", None)
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return command_line(tmp_path, monkeypatch, capsys)
 
 
 def test_without_pyarrow_and_vl_convert_sessions_and_tables_are_the_same(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import Run, command_line
+from command_line import Run
 from study_files import study_in, take
 
 from spanlab.core.errors import ParadigmError, SpanLabError
@@ -45,11 +45,6 @@ def study(tmp_path: Path) -> Study:
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     return tmp_path / "data"
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return command_line(tmp_path, monkeypatch, capsys)
 
 
 # -- assignment ------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from command_line import Run, command_line
+from command_line import Run
 from study_files import Guest, files, study_in, take
 
 from spanlab.core.errors import SpanLabError
@@ -29,11 +29,6 @@ consent: {en: Do you agree?}
 @pytest.fixture
 def study(tmp_path: Path) -> Study:
     return study_in(tmp_path, STUDY)
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return command_line(tmp_path, monkeypatch, capsys)
 
 
 class Leaves(Guest):
