@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import spanlab
 from spanlab.agents.chat import Endpoint
+from spanlab.agents.chat.providers import serving
 from spanlab.core import SpanLabError
 from spanlab.paradigms import load_paradigm
 from spanlab.sessions import Request, choose_trials, make_machine, prepare
@@ -36,39 +37,24 @@ def serve_arguments(
 ) -> tuple[list[str], str]:
     """To take trials in the page: the arguments of ``spanlab serve``, and the address to open."""
     participant = _free_name(_name(asked), lines)
-    arguments = [
-        "serve",
-        asked["paradigm"],
-        "--port",
-        str(port),
-        "--data",
-        str(data),
-        "--most",
-        "2",
-        *_trials(asked),
-        *_levels(asked),
-        *_practice(asked),
-    ]
-    if language != "en":
-        arguments += ["--language", language]
+    arguments = ["serve", asked["paradigm"], "--port", str(port), "--most", "2", *_as_chosen(asked, data, language)]
     return arguments, f"http://127.0.0.1:{port}/?participant={participant}"
 
 
 def window_arguments(asked: Mapping[str, Any], data: Path, lines: Sequence[SessionLine], language: str) -> list[str]:
     """To take trials at PsychoPy's window on this computer: the arguments of ``spanlab run``."""
     participant = _free_name(_name(asked), lines)
-    arguments = [
-        "run",
-        asked["paradigm"],
-        "--participant",
-        participant,
-        "--data",
-        str(data),
-        *_trials(asked),
-        *_levels(asked),
-        *_practice(asked),
-    ]
-    return arguments if language == "en" else [*arguments, "--language", language]
+    return ["run", asked["paradigm"], "--participant", participant, *_as_chosen(asked, data, language)]
+
+
+def _as_chosen(asked: Mapping[str, Any], data: Path, language: str) -> list[str]:
+    """The options for trials that somebody takes, as the page has them."""
+    practice = [] if asked.get("practice") else ["--no-practice"]
+    return ["--data", str(data), *_trials(asked), *_levels(asked), *practice, *_spoken(language)]
+
+
+def _spoken(language: str) -> list[str]:
+    return [] if language == "en" else ["--language", language]
 
 
 def replay_arguments(asked: Mapping[str, Any], data: Path, lines: Sequence[SessionLine]) -> list[str]:
@@ -116,7 +102,7 @@ def resume_arguments(
     if not in_browser(info):
         return ["resume", str(data / path)], ""
     arguments = ["serve", info["paradigm"], "--port", str(port), "--data", str((data / path).parent), "--most", "2"]
-    return arguments, f"http://127.0.0.1:{port}/?participant={info['participant']}"
+    return [*arguments, *_spoken(info["language"])], f"http://127.0.0.1:{port}/?participant={info['participant']}"
 
 
 def served(asked: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
@@ -188,11 +174,10 @@ def _provider(name: str) -> dict[str, str]:
 
 def _costs_nothing(asked: Mapping[str, Any]) -> bool:
     """Return whether all chat models run on this computer."""
-    server = str(asked.get("server", "")).strip()
-    address = _provider(server).get("address", server)
-    local = Endpoint(address or None).is_local
     models = [agent.removeprefix("chat:") for agent in _agents(asked) if agent.startswith("chat:")]
-    return all(model.startswith(_HERE) or (local and "@" not in model.removesuffix(f"@{server}")) for model in models)
+    over_servers = [serving(model) for model in models if not model.startswith(_HERE)]
+    unnamed = Endpoint(served(asked)[0].get(_ADDRESS))
+    return all(one.hook is None and (one.endpoint if one.provider else unnamed).is_local for one in over_servers)
 
 
 def listed_in(asked: Mapping[str, Any], key: str) -> list[Any]:
@@ -294,7 +279,3 @@ def _chosen_levels(asked: Mapping[str, Any]) -> dict[str, list[Any]]:
 
 def _levels(asked: Mapping[str, Any]) -> list[str]:
     return [word for name, (level,) in _chosen_levels(asked).items() for word in ("--set", f"{name}={level}")]
-
-
-def _practice(asked: Mapping[str, Any]) -> list[str]:
-    return [] if asked.get("practice") else ["--no-practice"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator, Set
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -12,10 +13,11 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from spanlab.analysis.data.coding import asked_last
 from spanlab.core import AgentKind, SpanLabError, kind_named, write_json
 from spanlab.sessions.record import read_session, read_table
 
-_VERSION = 2
+_VERSION = 3
 #: data folders have sessions so deep (studies keep theirs deeper than others)
 _DEPTH = 5
 
@@ -32,8 +34,8 @@ class SessionLine:
     like : the session whose trials it repeats; empty for others
     seed : of the session
     planned, done : number of trials, practice left out
-    right, items : scored items that were right, and all
-    unread : replies of a chat model that could not be read, which count as wrong
+    right : the share of right answers, as the report averages them; None where none is scored
+    unread : that of replies of a chat model that could not be read, which count as wrong
     if_guessed : how many were right if each of them is a guess; None where chance is unknown
     """
 
@@ -50,9 +52,8 @@ class SessionLine:
     seed: int | None
     planned: int
     done: int
-    right: int
-    items: int
-    unread: int
+    right: float | None
+    unread: float | None
     if_guessed: float | None
 
     @property
@@ -68,13 +69,13 @@ class SessionLine:
         ----------
         beside : a sentence with ``right``, ``unread`` and ``if_guessed``
         """
-        if not self.items:
+        if self.right is None:
             return "–"
-        right = f"{100 * self.right / self.items:.0f}"
         if not self.unread:
-            return f"{right}%"
-        guessed = "–" if self.if_guessed is None else f"{100 * self.if_guessed / self.items:.0f}"
-        return beside.format(right=right, unread=max(1, round(100 * self.unread / self.items)), if_guessed=guessed)
+            return f"{100 * self.right:.0f}%"
+        guessed = "–" if self.if_guessed is None else f"{100 * self.if_guessed:.0f}"
+        unread = max(1, round(100 * self.unread))
+        return beside.format(right=f"{100 * self.right:.0f}", unread=unread, if_guessed=guessed)
 
     @property
     def finished(self) -> bool:
@@ -176,19 +177,10 @@ def _folders(data: Path, known: Set[str], closed: list[str]) -> Iterator[str]:
         elif depth < _DEPTH:
             for name in (name for name, folder in names.items() if folder and not name.startswith(".")):
                 below = f"{path}/{name}" if path else name
-                if _is_text(name):
+                if not re.search("[\ud800-\udfff]", name):  # as pages and addresses need it
                     waiting.append((below, depth + 1))
                 else:
                     closed.append(below)
-
-
-def _is_text(name: str) -> bool:
-    """Return whether a name can be written in a page and in an address; some systems allow others."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _as_text(name: str) -> str:
@@ -231,17 +223,17 @@ def _line(data: Path, path: str, state: str) -> SessionLine:
 
 def _progress(folder: Path, kind: AgentKind) -> dict[str, Any]:
     """Return how far a session is and how right its answers are, practice left out: ``done``,
-    ``right``, ``items``, ``unread`` and ``if_guessed`` of a :class:`SessionLine`."""
-    columns = ["trial", "practice", "correct", "correct_answer", "outcome", "chance"]
+    ``right``, ``unread`` and ``if_guessed`` of a :class:`SessionLine`."""
+    columns = ["trial", "practice", "phase", "ask", "correct", "correct_answer", "outcome", "chance"]
     table = read_table(folder, columns).to_pandas()
-    table = table[~table["practice"].astype(bool)]
+    table = table[~table["practice"].astype(bool)].assign(unit_trial=table["trial"])
     scored = table[table["correct_answer"].notna() & table["correct"].notna()]
-    lost = scored[scored["outcome"].eq("invalid") & (kind.converses or kind.role == "script")]
-    right, guesses = int(scored["correct"].sum()), float(lost["chance"].astype(float).sum(skipna=False))
-    return {
-        "done": int(table["trial"].nunique()),
-        "right": right,
-        "items": len(scored),
-        "unread": len(lost),
-        "if_guessed": None if guesses != guesses else right + guesses,
+    scored = scored[asked_last(scored)]
+    right, lost = scored["correct"].astype(float), scored["outcome"].eq("invalid")
+    lost &= kind.converses or kind.role == "script"
+    guessed = right.mask(lost, scored["chance"].astype(float))
+    shares = {
+        name: float(one.groupby(scored["unit_trial"]).mean().mean()) if len(one) and one.notna().all() else None
+        for name, one in {"right": right, "unread": lost.astype(float), "if_guessed": guessed}.items()
     }
+    return {"done": int(table["trial"].nunique()), **shares}

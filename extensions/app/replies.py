@@ -4,7 +4,6 @@ and as a folder for colleagues, which needs no program."""
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -21,7 +20,7 @@ from spanlab.sessions.record import Event, finished_trials, is_practice, read_ev
 from spanlab.sessions.transcripts import SentPicture, Transcript
 
 from .index import SessionIndex, SessionLine
-from .shown import answer_mark, given_answer, question_of
+from .shown import answer_mark, as_source, given_answer, question_of
 
 #: so many letters of a reply stand in the table
 _SHOWN = 160
@@ -177,8 +176,12 @@ class Replies:
 def _part(part: str | SentPicture) -> dict[str, Any]:
     if isinstance(part, str):
         return {"text": part}
-    source = "" if part.file is None else "data:image/png;base64," + base64.b64encode(part.file).decode("ascii")
-    return {"source": source, "words": part.words, "size": part.size_px, "same": part.same}
+    return {
+        "source": as_source(part.file) if part.file else "",
+        "words": part.words,
+        "size": part.size_px,
+        "same": part.same,
+    }
 
 
 @lru_cache(maxsize=16)

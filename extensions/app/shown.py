@@ -15,6 +15,7 @@ from threading import Lock
 from typing import Any, Literal
 
 import numpy as np
+from PIL.Image import Image
 
 import spanlab
 from spanlab.core import SpanLabError, __version__, kind_named, write_json
@@ -93,7 +94,7 @@ def thumbnail(name: str) -> bytes:
     paradigm = load_paradigm(name)
     trial = compile_trial(paradigm, paradigm.combinations()[len(paradigm.combinations()) // 2], 0)
     stimuli = [display.stimulus for step in trial.steps for display in step.percept.displays]
-    return _file(max(stimuli, key=_drawn), THUMBNAIL)
+    return png_of(picture(max(stimuli, key=_drawn).scene(), THUMBNAIL))
 
 
 def _drawn(stimulus: Stimulus) -> int:
@@ -101,14 +102,20 @@ def _drawn(stimulus: Stimulus) -> int:
     return int((render(stimulus.scene()) != np.array(BACKGROUND)).any(axis=2).sum())
 
 
-def _file(stimulus: Stimulus, size_px: int) -> bytes:
+def png_of(image: Image) -> bytes:
+    """An image as a PNG file."""
     drawn = io.BytesIO()
-    picture(stimulus.scene(), size_px).save(drawn, "PNG")
+    image.save(drawn, "PNG")
     return drawn.getvalue()
 
 
+def as_source(png: bytes) -> str:
+    """A PNG file as a ``data:`` address."""
+    return "data:image/png;base64," + base64.b64encode(png).decode("ascii")
+
+
 def _png(stimulus: Stimulus, size_px: int) -> str:
-    return "data:image/png;base64," + base64.b64encode(_file(stimulus, size_px)).decode("ascii")
+    return as_source(png_of(picture(stimulus.scene(), size_px)))
 
 
 Mark = Literal["right", "wrong", "partly", "unread", "none"]
@@ -191,55 +198,11 @@ class GivenAnswer:
     spots: tuple[Spot, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TakenBy:
-    """The same trial as somebody took it.
-
-    Parameters
-    ----------
-    who : person or agent
-    session : path of the session, below the data folder
-    key : of the trial in it
-    answers : one for each question
-    conversation : what a chat model read and wrote, by whom; empty for others
-    """
-
-    who: str
-    session: str
-    key: str
-    answers: tuple[GivenAnswer, ...]
-    conversation: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class LookedAt:
-    """A recorded trial: what was shown, what was right, and what everybody answered who took the
-    same one.
-
-    Parameters
-    ----------
-    paradigm, title : of the session
-    key : of the trial
-    before, after : keys of the trials beside it; empty at the ends
-    levels : of the factors
-    strip : its displays
-    questions : what was asked
-    takers : the session it was opened from first
-    """
-
-    paradigm: str
-    title: str
-    key: str
-    before: str
-    after: str
-    levels: Mapping[str, Any]
-    strip: list[ShownPicture]
-    questions: tuple[AskedQuestion, ...]
-    takers: tuple[TakenBy, ...]
-
-
-def look_at(data: Path, path: str, key: str, others: Sequence[tuple[str, str]], who: str) -> LookedAt:
-    """A finished trial of a session, beside the same trial in others.
+def look_at(data: Path, path: str, key: str, others: Sequence[tuple[str, str]], who: str) -> dict[str, Any]:
+    """A finished trial of a session, beside the same trial in others, as its page has it: ``paradigm`` and
+    ``title`` of the session, ``key`` and ``levels`` of the trial, the keys of the trials ``before`` and
+    ``after`` it (empty at the ends), the ``strip`` of its displays, its ``questions``, and its ``takers``, the
+    session it was opened from first.
 
     Parameters
     ----------
@@ -262,17 +225,17 @@ def look_at(data: Path, path: str, key: str, others: Sequence[tuple[str, str]], 
     for other, name in others:
         if other != path and (same := _same(data / other, trial)) is not None:
             takers.append(_taken_by(data, name, other, same))
-    return LookedAt(
-        paradigm=session.paradigm.name,
-        title=session.paradigm.title,
-        key=key,
-        before=keys[at - 1] if at else "",
-        after=keys[at + 1] if at + 1 < len(keys) else "",
-        levels=trial.start["levels"],
-        strip=pictures([step.percept for step in trial.trial.steps], STRIP),
-        questions=tuple(question_of(step) for step in trial.trial.steps if step.percept.ask is not None),
-        takers=tuple(takers),
-    )
+    return {
+        "paradigm": session.paradigm.name,
+        "title": session.paradigm.title,
+        "key": key,
+        "before": keys[at - 1] if at else "",
+        "after": keys[at + 1] if at + 1 < len(keys) else "",
+        "levels": trial.start["levels"],
+        "strip": pictures([step.percept for step in trial.trial.steps], STRIP),
+        "questions": [question_of(step) for step in trial.trial.steps if step.percept.ask is not None],
+        "takers": takers,
+    }
 
 
 def question_of(step: Step) -> AskedQuestion:
@@ -291,29 +254,27 @@ def question_of(step: Step) -> AskedQuestion:
 
 def _same(folder: Path, trial: TakenTrial) -> TakenTrial | None:
     """The same trial in another session, if it is finished there."""
-    try:
+    wanted = trial.start["trial_id"]
+    with suppress(SpanLabError):
         events = read_events(folder)
-        if not any(
-            event["event"] == "trial_start" and event["trial_id"] == trial.start["trial_id"] for event in events
-        ):
-            return None
-        return next(
-            (
-                one
-                for one in taken_trials(same_trials(folder), events, practice=True)
-                if one.start["trial_id"] == trial.start["trial_id"]
-            ),
-            None,
-        )
-    except SpanLabError:
-        return None
+        if any(event["event"] == "trial_start" and event["trial_id"] == wanted for event in events):
+            taken = taken_trials(same_trials(folder), events, practice=True)
+            return next((one for one in taken if one.start["trial_id"] == wanted), None)
+    return None
 
 
-def _taken_by(data: Path, who: str, path: str, trial: TakenTrial) -> TakenBy:
+def _taken_by(data: Path, who: str, path: str, trial: TakenTrial) -> dict[str, Any]:
+    """A trial as somebody took it: who, in which session and under which key, the answers, one for each
+    question, and the conversation of a chat model: what it read and wrote, by whom."""
     kind = read_session(data / path)["agent_kind"]
     asks = [step.percept.ask for step in trial.trial.steps if step.percept.ask is not None]
-    answers = tuple(given_answer(ask, line) for ask, line in zip(asks, trial.questions, strict=False))
-    return TakenBy(who, path, trial.key, answers, _conversation(data / path, kind, trial.key))
+    return {
+        "who": who,
+        "session": path,
+        "key": trial.key,
+        "answers": [given_answer(ask, line) for ask, line in zip(asks, trial.questions, strict=False)],
+        "conversation": _conversation(data / path, kind, trial.key),
+    }
 
 
 def answer_mark(line: Mapping[str, Any]) -> Mark:

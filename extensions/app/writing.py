@@ -3,8 +3,6 @@ play, the words that a chat model gets and the frames that a network gets."""
 
 from __future__ import annotations
 
-import base64
-import io
 import re
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -19,7 +17,7 @@ from spanlab.agents.chat import ChatSettings, Conversation, Text
 from spanlab.core import SpanLabError
 from spanlab.paradigms import Paradigm, Trial, load_paradigm
 
-from .shown import PLAYED, pictures
+from .shown import PLAYED, as_source, pictures, png_of
 
 #: where a fault is, as messages name it
 _LINE = re.compile(r"[^:\n]*:(\d+)\b")
@@ -82,7 +80,10 @@ class Writing:
             "levels": chosen,
             "pictures": [asdict(one) for one in pictures([step.percept for step in trial.steps], PLAYED)],
             "words": words_of(paradigm, trial),
-            "frames": [_png(frame) for frame in spanlab.render(trial, _FRAME)],
+            "frames": [
+                as_source(png_of(Image.fromarray(frame).resize((_SHOWN, _SHOWN), Image.Resampling.NEAREST)))
+                for frame in spanlab.render(trial, _FRAME)
+            ],
         }
 
 
@@ -106,9 +107,3 @@ def words_of(paradigm: Paradigm, trial: Trial) -> list[tuple[str, str]]:
         (message.role, "\n\n".join(part.text for part in message.parts if isinstance(part, Text)))
         for message in conversation.ended().messages
     ]
-
-
-def _png(frame: Any) -> str:
-    drawn = io.BytesIO()
-    Image.fromarray(frame).resize((_SHOWN, _SHOWN), Image.Resampling.NEAREST).save(drawn, "PNG")
-    return "data:image/png;base64," + base64.b64encode(drawn.getvalue()).decode("ascii")

@@ -16,6 +16,9 @@ import psutil
 import pytest
 from starlette.testclient import TestClient
 
+import spanlab
+from spanlab.analysis.data import load
+from spanlab.analysis.means import unit_means
 from spanlab.core import SpanLabError
 from spanlab.paradigms import load_paradigm
 from spanlab.sessions.record import read_events
@@ -43,6 +46,14 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def gate() -> Gate:
     return Gate()
+
+
+def let_in(data: Path, **more: Any) -> TestClient:
+    """A browser that was let in to the app of a data folder."""
+    gate = Gate()
+    client = TestClient(application(data, "en", gate), base_url=BASE, client=HERE, **more)
+    client.get(gate.link(""))
+    return client
 
 
 @pytest.fixture
@@ -116,6 +127,14 @@ def test_replies_that_could_not_be_read_stand_beside_what_is_right(client: TestC
     assert read["right"] == "50%"
 
 
+@pytest.mark.parametrize("paradigm", ["vsr", "digit_span"])
+def test_what_is_right_is_averaged_as_in_the_report(tmp_path: Path, paradigm: str) -> None:
+    """Within trials first: long lists count no more than short ones."""
+    folder = spanlab.replay(paradigm, "capacity:3", trials=12, data=tmp_path, say=lambda _: None).folder
+    of_report = unit_means(load([folder]).scored.main).mean(0)
+    assert SessionIndex(tmp_path).lines()[0].right == pytest.approx(of_report)
+
+
 def test_what_is_right_is_shown_only_when_a_trial_is_finished(client: TestClient, folder: Path) -> None:
     address = f"/sessions/{CHAT}/trials/2"
     assert client.get(address).status_code == 200
@@ -131,18 +150,24 @@ def test_what_is_right_is_shown_only_when_a_trial_is_finished(client: TestClient
 def test_a_trial_side_by_side(folder: Path) -> None:
     shutil.copytree(folder / CHAT, folder / "again")
     looked = look_at(folder, CHAT, "1", [("again", "the same"), (CHAT, "itself")], "scripted")
-    assert [(taker.who, taker.key) for taker in looked.takers] == [("scripted", "1"), ("the same", "1")]
+    assert [(taker["who"], taker["key"]) for taker in looked["takers"]] == [("scripted", "1"), ("the same", "1")]
     lines = [
         event
         for event in read_events(folder / CHAT)
         if event["event"] == "step" and "ask" in event and event["trial"] == "1"
     ]
-    assert len(looked.questions) == len(lines) == 2
-    for given, line in zip(looked.takers[0].answers, lines, strict=True):
+    assert len(looked["questions"]) == len(lines) == 2
+    for given, line in zip(looked["takers"][0]["answers"], lines, strict=True):
         assert given.mark == ("right" if line["scores"][0]["correct"] else "wrong")
         assert given.reply == line["raw"]
-    assert [role for role, _ in looked.takers[0].conversation] == ["system", "user", "assistant", "user", "assistant"]
-    assert (looked.before, looked.after) == ("", "2")
+    assert [role for role, _ in looked["takers"][0]["conversation"]] == [
+        "system",
+        "user",
+        "assistant",
+        "user",
+        "assistant",
+    ]
+    assert (looked["before"], looked["after"]) == ("", "2")
 
 
 def test_answers_and_names_are_text_and_no_markup(client: TestClient, folder: Path) -> None:
@@ -158,7 +183,7 @@ def test_answers_and_names_are_text_and_no_markup(client: TestClient, folder: Pa
 
 def test_the_index_is_read_once_and_can_be_deleted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (line,) = SessionIndex(folder).lines()
-    assert (line.paradigm, line.path, line.planned, line.done, line.items) == ("vsr", CHAT, 2, 2, 4)
+    assert (line.paradigm, line.path, line.planned, line.done, line.right) == ("vsr", CHAT, 2, 2, 0.5)
     read: list[Path] = []
     reads = index_module.read_session
     monkeypatch.setattr(index_module, "read_session", lambda path: (read.append(path), reads(path))[1])
@@ -184,10 +209,10 @@ def test_what_buttons_run(folder: Path) -> None:
         "vsr",
         "--port",
         "9000",
-        "--data",
-        str(folder),
         "--most",
         "2",
+        "--data",
+        str(folder),
         "--trials",
         "5",
         "--no-practice",
@@ -259,6 +284,7 @@ def test_free_models_need_no_limit_and_unfinished_sessions_go_on(folder: Path) -
         {"chat": "m", "server": "ollama"},
         {"chat": "m", "server": "http://127.0.0.1:8080/v1"},
         {"chat": "hf/x"},
+        {"chat": "llama3@ollama, chat:m@vllm"},
     ):
         assert "--max-tokens" not in replay_arguments({"paradigm": "vsr", **free}, folder, [])
     lines = SessionIndex(folder).lines()
@@ -266,10 +292,11 @@ def test_free_models_need_no_limit_and_unfinished_sessions_go_on(folder: Path) -
     with pytest.raises(SpanLabError, match="no longer exists"):
         resume_arguments({"session": "../other"}, folder, lines, 9000)
     info = json.loads((folder / CHAT / "session.json").read_text(encoding="utf-8"))
-    at_home = {**info, "participant": "anna-1", "apparatus": {"window": "browser"}}
+    at_home = {**info, "participant": "anna-1", "language": "de", "apparatus": {"window": "browser"}}
     (folder / CHAT / "session.json").write_text(json.dumps(at_home), encoding="utf-8")
     arguments, address = resume_arguments({"session": CHAT}, folder, lines, 9000)
     assert (arguments[:2], address) == (["serve", "vsr"], "http://127.0.0.1:9000/?participant=anna-1")
+    assert arguments[-2:] == ["--language", "de"]
 
 
 @pytest.mark.parametrize(
@@ -279,6 +306,8 @@ def test_free_models_need_no_limit_and_unfinished_sessions_go_on(folder: Path) -
         ({"agents": ["--data"]}, "is not the name of an agent"),
         ({"agents": ["chat:m@p"]}, "set a limit for the chat model"),
         ({"chat": "m", "server": "gemini"}, "set a limit for the chat model"),
+        ({"agents": ["chat:m"], "server": "ollama"}, "set a limit for the chat model"),
+        ({"chat": "inspect/openai/m", "server": "http://127.0.0.1:1/v1"}, "set a limit for the chat model"),
         ({"agents": ["chat:m@p"], "max_tokens": "many"}, "the limit is a number of tokens"),
         ({"agents": ["chat:m@p"], "settings": "--data x"}, "a setting is NAME=VALUE"),
         ({"agents": ["ideal"], "like": "../elsewhere"}, "that session no longer exists"),
@@ -302,17 +331,12 @@ def ended(look: Callable[[], Job]) -> Job:
     return job
 
 
-def _job_of_this_process(data: Path, process: object = None) -> Path:
+def job_of(data: Path, **about: object) -> Path:
+    """The folder of a job that nobody has started here."""
     folder = data / ".app" / "jobs" / "20260101-000000-000000"
-    folder.mkdir(parents=True)
-    about = {
-        "arguments": [],
-        "paradigm": "vsr",
-        "started": "",
-        "address": "",
-        "process": os.getpid() if process is None else process,
-    }
-    (folder / "job.json").write_text(json.dumps(about), encoding="utf-8")
+    folder.mkdir(parents=True, exist_ok=True)
+    usual = {"arguments": ["serve"], "paradigm": "vsr", "started": "2026-01-01T00:00:00", "address": ""}
+    (folder / "job.json").write_text(json.dumps({**usual, **about}), encoding="utf-8")
     return folder
 
 
@@ -324,22 +348,15 @@ def test_a_job_that_has_hardly_begun_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str], status: str, state: str
 ) -> None:
     """A process has no command line in its first moment; another process may have its number later."""
-    folder = _job_of_this_process(tmp_path)
+    folder = job_of(tmp_path, process=os.getpid())
     monkeypatch.setattr(psutil.Process, "cmdline", lambda process: command)
     monkeypatch.setattr(psutil.Process, "status", lambda process: status)
     monkeypatch.setattr(psutil.Process, "wait", lambda process, timeout: None)
     assert Jobs(tmp_path).job(folder.name).state == state
 
 
-@pytest.mark.parametrize("process", [0, -1, 2**40, "x", [1]])
-def test_a_job_with_a_number_that_is_no_process_of_ours_ends_nothing(tmp_path: Path, process: object) -> None:
-    folder = _job_of_this_process(tmp_path, process)
-    Jobs(tmp_path).stop(folder.name)
-    assert [job.state for job in Jobs(tmp_path).all()] == ["failed"]
-
-
 def test_a_job_that_ends_while_it_is_looked_at_has_not_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = _job_of_this_process(tmp_path)
+    folder = job_of(tmp_path, process=os.getpid())
 
     def end(about: object, where: Path) -> None:
         (folder / "ended.json").write_text('{"code": 0}', encoding="utf-8")

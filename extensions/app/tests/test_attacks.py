@@ -14,7 +14,6 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from starlette.testclient import TestClient
 
 from spanlab.core import SpanLabError
 
@@ -23,17 +22,9 @@ from ..curves import Curves
 from ..index import SessionIndex
 from ..jobs import ENDED, JOB, Jobs
 from ..reports import Reports
-from ..server import Gate, application
-from .test_app import BASE, CHAT, GOLDEN, HERE
+from .test_app import BASE, CHAT, GOLDEN, job_of, let_in
 
 EVIL = "\"><img src=x onerror=alert(1)> #?%&;'\n-"
-
-
-def let_in(data: Path) -> TestClient:
-    gate = Gate()
-    client = TestClient(application(data, "en", gate), base_url=BASE, client=HERE, raise_server_exceptions=False)
-    client.get(gate.link(""))
-    return client
 
 
 @pytest.fixture
@@ -47,7 +38,7 @@ def data(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("name", [EVIL, "-rf", "x..", "ünï ☃", "a" * 200])
 def test_a_session_folder_may_have_any_name(data: Path, name: str) -> None:
     shutil.move(data / CHAT, data / name)
-    client = let_in(data)
+    client = let_in(data, raise_server_exceptions=False)
     for address in ("/", "/sessions", "/sessions?search=vsr", "/paradigms/vsr", "/paradigms/vsr/live"):
         answer = client.get(address)
         assert answer.status_code == 200, address
@@ -65,7 +56,7 @@ def test_a_session_folder_may_have_any_name(data: Path, name: str) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="elsewhere names are text")
 def test_a_name_that_is_no_text_takes_no_page_away(data: Path) -> None:
     shutil.copytree(data / CHAT, os.fsdecode(bytes(data) + b"/\xff\xfe"))
-    client = let_in(data)
+    client = let_in(data, raise_server_exceptions=False)
     for address in (
         "/",
         "/sessions",
@@ -80,7 +71,7 @@ def test_a_name_that_is_no_text_takes_no_page_away(data: Path) -> None:
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("gone", ["session.json", "events.jsonl", "responses.parquet", "paradigm.yaml", ""])
 def test_a_file_that_goes_while_its_page_is_open_is_no_fault(data: Path, gone: str) -> None:
-    client = let_in(data)
+    client = let_in(data, raise_server_exceptions=False)
     addresses = [
         "/",
         "/sessions",
@@ -104,13 +95,7 @@ def test_a_file_that_goes_while_its_page_is_open_is_no_fault(data: Path, gone: s
 
 
 def test_a_job_whose_app_was_killed_before_it_began_can_be_ended(tmp_path: Path) -> None:
-    folder = tmp_path / ".app" / "jobs" / "20260101-000000-000000"
-    folder.mkdir(parents=True)
-    (folder / JOB).write_text(
-        json.dumps({"arguments": ["--version"], "paradigm": "vsr", "started": "2026-01-01T00:00:00", "address": ""}),
-        encoding="utf-8",
-    )
-    jobs = Jobs(tmp_path)
+    folder, jobs = job_of(tmp_path), Jobs(tmp_path)
     assert jobs.job(folder.name).state == "runs"
     jobs.stop(folder.name)
     assert jobs.job(folder.name).state == "stopped"
@@ -126,7 +111,7 @@ def test_a_damaged_report_is_named(data: Path) -> None:
         folder.parent.mkdir(parents=True)
         whole = {"paradigm": "", "started": "", "address": "", **text} if isinstance(text, dict) else text
         folder.write_text(json.dumps(whole), encoding="utf-8")
-    said = let_in(data).get("/reports").text
+    said = let_in(data, raise_server_exceptions=False).get("/reports").text
     assert f"Folders that could not be read (1): <code>.app/reports/{name}</code>" in said
     assert f'href="/reports/{name}"' not in said
 
@@ -134,7 +119,7 @@ def test_a_damaged_report_is_named(data: Path) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="elsewhere names are text")
 @pytest.mark.parametrize("address", ["/", "/sessions"])
 def test_a_folder_that_cannot_be_read_is_named(data: Path, address: str) -> None:
-    client = let_in(data)
+    client = let_in(data, raise_server_exceptions=False)
     assert "could not be read" not in client.get(address).text
     os.mkdir(os.fsdecode(bytes(data) + b"/n\xff"))
     for number, text in enumerate(("{", "[]", '{"plan": 3}', "\0")):
@@ -156,7 +141,7 @@ def test_a_folder_that_cannot_be_read_is_named(data: Path, address: str) -> None
 def test_a_folder_that_cannot_be_written_shows_everything_and_starts_nothing(data: Path) -> None:
     """A file stands where the app keeps what it has: nothing can be kept there, whoever runs this."""
     (data / ".app").write_text("in the way", encoding="utf-8")
-    client = let_in(data)
+    client = let_in(data, raise_server_exceptions=False)
     for address in ("/", "/paradigms", "/sessions", "/reports", "/paradigms/vsr/live", f"/sessions/{CHAT}/trials/1"):
         assert client.get(address).status_code == 200, address
     for kind, asked in (("replay", {"paradigm": "vsr", "agents": ["ideal"], "trials": 1}), ("compare", {})):
@@ -170,7 +155,7 @@ def test_a_full_disk_starts_nothing_and_loses_nothing(data: Path, monkeypatch: p
     def full(*_: object, **__: object) -> None:
         raise SpanLabError("cannot write job.json: No space left on device")
 
-    client = let_in(data)
+    client = let_in(data, raise_server_exceptions=False)
     before = {path: path.read_bytes() for path in (data / CHAT).rglob("*") if path.is_file()}
     monkeypatch.setattr(jobs_module, "write_json", full)
     answer = client.post(
@@ -198,7 +183,7 @@ def test_two_apps_that_start_something_in_the_same_moment_start_both(
 
 
 def test_a_report_that_is_asked_for_twice_at_once_is_made_once(data: Path) -> None:
-    client = let_in(data)
+    client = let_in(data, raise_server_exceptions=False)
     with ThreadPoolExecutor(4) as pool:
         answers = [*pool.map(lambda _: client.post("/jobs/compare", json={}, headers={"origin": BASE}), range(4))]
     assert {answer.status_code for answer in answers} == {200}
@@ -209,22 +194,13 @@ def test_a_report_that_is_asked_for_twice_at_once_is_made_once(data: Path) -> No
 # -- a data folder is data, whoever wrote it -------------------------------------------------------
 
 
-def job_of(data: Path, **about: object) -> Path:
-    """The folder of a job that nobody has started here."""
-    folder = data / ".app" / "jobs" / "20260101-000000-000000"
-    folder.mkdir(parents=True)
-    usual = {"arguments": ["serve"], "paradigm": "vsr", "started": "2026-01-01T00:00:00", "address": ""}
-    (folder / JOB).write_text(json.dumps({**usual, **about}), encoding="utf-8")
-    return folder
-
-
-@pytest.mark.parametrize("process", [0, -1, 1, pytest.param(os.getpid(), id="own"), 10**30, "x", None, [3]])
+@pytest.mark.parametrize("process", [0, -1, 1, pytest.param(os.getpid(), id="own"), 2**40, 10**30, "x", None, [3]])
 def test_the_number_of_another_process_ends_nothing(data: Path, process: object) -> None:
     folder = job_of(data, process=process)
     jobs = Jobs(data)
     assert jobs.job(folder.name).state == "failed"
     jobs.stop(folder.name)
-    assert let_in(data).get("/paradigms/vsr/live").status_code == 200
+    assert let_in(data, raise_server_exceptions=False).get("/paradigms/vsr/live").status_code == 200
 
 
 @pytest.mark.parametrize("host", ["https://evil.example", "http://evil.example", "https://127.0.0.1", "javascript:"])
@@ -233,16 +209,16 @@ def test_an_address_elsewhere_is_no_button(data: Path, host: str) -> None:
         port = listening.getsockname()[1]
         folder = job_of(data, address=f"{host}:{port}/?participant=p")
         assert Jobs(data).job(folder.name).state == "runs"
-        (job,) = let_in(data).get("/paradigms/vsr/live").json()["jobs"]
+        (job,) = let_in(data, raise_server_exceptions=False).get("/paradigms/vsr/live").json()["jobs"]
         assert job["address"] == ""
         (folder / JOB).write_text((folder / JOB).read_text("utf-8").replace(host, "http://127.0.0.1"), encoding="utf-8")
-        (job,) = let_in(data).get("/paradigms/vsr/live").json()["jobs"]
+        (job,) = let_in(data, raise_server_exceptions=False).get("/paradigms/vsr/live").json()["jobs"]
         assert job["address"] == f"http://127.0.0.1:{port}/?participant=p"
 
 
 def test_an_address_without_a_port_takes_no_page_away(data: Path) -> None:
     job_of(data, address="http://127.0.0.1:99999999/")
-    assert let_in(data).get("/paradigms/vsr/live").status_code == 200
+    assert let_in(data, raise_server_exceptions=False).get("/paradigms/vsr/live").status_code == 200
 
 
 def test_links_out_of_the_data_folder_are_not_followed(data: Path, tmp_path: Path) -> None:

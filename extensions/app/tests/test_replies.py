@@ -23,10 +23,7 @@ from spanlab.sessions.record import read_events
 
 from ..replies import COLUMNS
 from ..server import Gate, application
-
-GOLDEN = Path(__file__).resolve().parents[3] / "tests" / "golden" / "record"
-CHAT = "vsr-chat-scripted-s31"
-BASE = "http://127.0.0.1:8760"
+from .test_app import BASE, CHAT, GOLDEN, let_in
 
 
 @pytest.fixture
@@ -36,13 +33,6 @@ def folder(tmp_path: Path) -> Path:
     shutil.copytree(GOLDEN / CHAT, data / CHAT)
     spanlab.replay(agent="ideal", like=data / CHAT, data=data, say=lambda _: None)
     return data
-
-
-def client_of(data: Path) -> TestClient:
-    gate = Gate()
-    client = TestClient(application(data, "en", gate), base_url=BASE, client=("127.0.0.1", 50000))
-    client.get(gate.link(""))
-    return client
 
 
 def data_of(bundle: Path, name: str) -> Any:
@@ -57,7 +47,7 @@ def data_of(bundle: Path, name: str) -> Any:
 
 def test_the_command_the_page_and_the_bundle_show_the_same(folder: Path, tmp_path: Path) -> None:
     made = spanlab.view(folder, output=tmp_path / "for_colleagues")
-    client = client_of(folder)
+    client = let_in(folder)
     page = client.get("/replies/data/table").json()
     models = [dict(zip(COLUMNS, row, strict=True)) for row in page["rows"] if row[2] in page["models"]]
     assert made.to_dict()["replies"] == models
@@ -112,7 +102,7 @@ def test_an_odd_record_is_left_out_and_named(folder: Path, tmp_path: Path) -> No
     (odd / "session.json").write_text(
         json.dumps(json.loads((odd / "session.json").read_text("utf-8")) | {"prices": {"input": 1}}), encoding="utf-8"
     )
-    page = client_of(folder).get("/replies/data/table").json()
+    page = let_in(folder).get("/replies/data/table").json()
     assert page["unread"] == ["odd"]
     assert {row[2] for row in page["rows"]} == {"chat", "ideal"}
     assert spanlab.view(folder, output=tmp_path / "bundle").cautions == ["odd is left out, as it cannot be read"]
@@ -133,7 +123,7 @@ def test_what_a_model_wrote_is_text_and_an_unread_reply_is_called_so(tmp_path: P
 
 
 def test_only_finished_trials_are_shown_and_only_folders_are_opened(folder: Path) -> None:
-    client = client_of(folder)
+    client = let_in(folder)
     events = folder / CHAT / "events.jsonl"
     kept = [
         line

@@ -18,8 +18,7 @@ import spanlab
 
 from ..jobs import Job, Jobs
 from ..points import mark_of
-from ..server import Gate, application
-from .test_app import BASE, CHAT, GOLDEN, HERE, ended
+from .test_app import BASE, CHAT, GOLDEN, ended, let_in
 
 pytestmark = pytest.mark.slow
 SIMULATED = "sfr-simulated-capacity-2-s7"
@@ -36,13 +35,6 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in (CHAT, SIMULATED):
         shutil.copytree(GOLDEN / name, data / name)
     return data
-
-
-def let_in(data: Path) -> TestClient:
-    gate = Gate()
-    client = TestClient(application(data, "en", gate), base_url=BASE, client=HERE)
-    client.get(gate.link(""))
-    return client
 
 
 def made(client: TestClient, data: Path, asked: dict[str, Any]) -> tuple[str, Job]:
