@@ -16,7 +16,6 @@ from urllib.request import urlopen
 
 import pytest
 from chromium import Chromium, Tab, chromium
-from starlette.testclient import TestClient
 
 import spanlab
 from spanlab.api.starting import Kind
@@ -24,15 +23,13 @@ from spanlab.sessions.record import read_events, read_session
 
 from ..index import SessionIndex
 from ..jobs import Jobs
-from ..server import Gate, application
+from .test_app import CHAT, GOLDEN, let_in
 from .test_journey import the_app
 
 sys.path.append(str(Path(__file__).resolve().parents[3] / "scripts"))
 import page_tools
 
 pytestmark = pytest.mark.slow
-GOLDEN = Path(__file__).resolve().parents[3] / "tests" / "golden" / "record"
-CHAT = "vsr-chat-scripted-s31"
 
 
 @pytest.fixture
@@ -70,7 +67,8 @@ def test_pages_have_no_fault_and_fit_light_and_dark_wide_and_narrow(tmp_path: Pa
         waits = {
             "/": "!!document.querySelector('table')",
             "/paradigms": "document.querySelectorAll('.wall li').length > 30",
-            "/paradigms/vsr": "document.querySelector('#figure svg a') && document.querySelector('#display').alt",
+            "/paradigms/vsr": "document.querySelector('#figure.wide svg a') && document.querySelector('#display').alt"
+            " && getComputedStyle(document.querySelector('#figure svg > rect')).fill === 'none'",  # its shade is seen
             "/sessions": "!!document.querySelector('table')",
             "/studies": "!!document.querySelector('#new-study')",
             "/studies/lab": "!!document.querySelector('#tasks li') && !!document.querySelector('#told li')",
@@ -263,10 +261,7 @@ def test_no_kill_of_the_app_at_twenty_moments_loses_anything(tmp_path: Path) -> 
     assert [(line.done, line.planned) for line in lines] == [(40, 40)] * 20
     for line in lines:
         assert answers(data / line.path) == answers(alone)
-    gate = Gate()
-    client = TestClient(application(data, "en", gate), base_url="http://127.0.0.1:8760", client=("127.0.0.1", 50000))
-    client.get(gate.link(""))
-    assert len(client.get("/paradigms/vsr/live").json()["sessions"]) == 20
+    assert len(let_in(data).get("/paradigms/vsr/live").json()["sessions"]) == 20
 
 
 #: An app that starts a session when a page asks for it, and is killed so many seconds later.
