@@ -9,6 +9,7 @@ from .charts import title_lines as title_lines
 from .figure import DrawnFigure as DrawnFigure
 from .figure import Wish as Wish
 from .groups_figure import GROUPS as GROUPS
+from .marked_answers import MarkedAnswers as MarkedAnswers
 from .roc_figure import ROC as ROC
 from .worm import NUMBERS as NUMBERS
 from .worm import OTHERS as OTHERS

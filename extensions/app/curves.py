@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Any, Generic, Literal, TypeVar
 
 import spanlab
 from spanlab.analysis.data import Data, load
-from spanlab.analysis.figures import DrawnFigure, Sheet, draw
+from spanlab.analysis.figures import DrawnFigure, MarkedAnswers, Sheet, draw
 from spanlab.analysis.figures import prospects as figures_of
 from spanlab.analysis.report import stated_answers
+from spanlab.api import read_rules
 from spanlab.core import SpanLabError, as_object
 from spanlab.sessions.record import read_session
 
 from .index import SessionLine
-from .points import MarkAnswers, addressed, answers_behind, with_links
+from .points import addressed, answers_behind, with_links
 
 #: As wide as the page has figures, so that their letters are as large as its own.
 _WIDTH_MM = 200.0
@@ -28,26 +28,6 @@ Made = TypeVar("Made")
 _KEPT, _KEPT_ANSWERS = 40, 2
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """A figure.
-
-    Parameters
-    ----------
-    name : as ``spanlab figure`` knows it
-    title, caption : of the figure
-    svg : the drawing, whose points and bars are links to their trials; empty where there is none
-        yet
-    notes : what must be known
-    """
-
-    name: str
-    title: str
-    caption: str
-    svg: str
-    notes: tuple[str, ...]
-
-
 class Curves:
     """The figures of the sessions of a data folder."""
 
@@ -55,7 +35,7 @@ class Curves:
         self._data = data
         self._names: Kept[tuple[str, ...]] = Kept()
         self._figures: Kept[DrawnFigure] = Kept()
-        self._curves: Kept[Curve] = Kept()
+        self._curves: Kept[str] = Kept()
         self._read: Kept[Data] = Kept(_KEPT_ANSWERS)
 
     def names(self, lines: Sequence[SessionLine]) -> tuple[str, ...]:
@@ -69,19 +49,18 @@ class Curves:
             ),
         )
 
-    def curve(self, name: str, lines: Sequence[SessionLine], theme: Theme) -> Curve:
-        """A figure of these sessions of one paradigm."""
+    def curve(self, name: str, lines: Sequence[SessionLine], theme: Theme) -> str:
+        """The drawing of a figure of these sessions of one paradigm, whose points and bars are links to
+        their trials; empty where there is none yet."""
         return self._curves.made((name, theme, *states(lines)), lambda: self._drawn(name, lines, theme))
 
-    def _drawn(self, name: str, lines: Sequence[SessionLine], theme: Theme) -> Curve:
+    def _drawn(self, name: str, lines: Sequence[SessionLine], theme: Theme) -> str:
         try:
             figure = self.figure((name, lines[0].paradigm), lines)
             drawn = draw(with_links(figure), figure.agents, Sheet(width_mm=_WIDTH_MM, theme=theme))
-            return Curve(
-                name, figure.title, figure.caption, addressed(drawn, lines[0].paradigm, name), tuple(figure.notes)
-            )
-        except SpanLabError as error:
-            return Curve(name, name, "", "", (str(error),))
+            return addressed(drawn, lines[0].paradigm, name)
+        except SpanLabError:
+            return ""
 
     def figure(self, named: Sequence[str], lines: Sequence[SessionLine]) -> DrawnFigure:
         """A figure of some sessions.
@@ -92,19 +71,27 @@ class Curves:
         """
         name, paradigm, *options = named
         asked = dict(zip(options[::2], options[1::2], strict=True))
-        along, by, value = (asked.get(option, "") for option in ("--along", "--by", "--value"))
+        along, by, value, exclude = (asked.get(option, "") for option in ("--along", "--by", "--value", "--exclude"))
         if name in as_object(_content(self._folders(lines)[0]).get("effects")):  # the paradigm's file declares it
             name, value = "conditions", name
         return self._figures.made(
-            (*named, *states(lines)),
+            (*named, *map(str, read_rules(exclude or None)), *states(lines)),
             lambda: (
-                spanlab.figure(name, self._folders(lines), paradigm=paradigm, along=along, by=by, value=value).drawing
+                spanlab.figure(
+                    name,
+                    self._folders(lines),
+                    paradigm=paradigm,
+                    along=along,
+                    by=by,
+                    value=value,
+                    exclude=exclude or None,
+                ).drawing
             ),
         )
 
     def answers(
         self, named: Sequence[str], lines: Sequence[SessionLine], mark: Mapping[str, Any]
-    ) -> MarkAnswers | None:
+    ) -> MarkedAnswers | None:
         """The answers behind a mark of a figure of some sessions; None where it has no such mark,
         or there is no such figure."""
         try:
@@ -112,14 +99,21 @@ class Curves:
         except SpanLabError:
             return None
 
-    def stated(self, stated: Mapping[str, Any], lines: Sequence[SessionLine]) -> MarkAnswers | None:
-        """The answers that a mark states itself; None where these sessions have none of the kind."""
+    def stated(self, stated: Mapping[str, Any], lines: Sequence[SessionLine], exclude: str) -> MarkedAnswers | None:
+        """The answers that a mark states itself; None where these sessions have none of the kind.
+
+        Parameters
+        ----------
+        exclude : the file of rules that leave out data; empty where there is none
+        """
         try:
-            data = self._read.made(states(lines), lambda: load(self._folders(lines), spans_suffice=True))
-            behind = stated_answers(data.scored, stated)
+            rules = read_rules(exclude or None)
+            data = self._read.made(
+                (*map(str, rules), *states(lines)), lambda: load(self._folders(lines), spans_suffice=True, rules=rules)
+            )
+            return stated_answers(data.scored, stated)
         except SpanLabError:
             return None
-        return MarkAnswers(behind.conditions, behind.find())
 
     def _folders(self, lines: Sequence[SessionLine]) -> list[Path]:
         return [self._data / line.path for line in lines]

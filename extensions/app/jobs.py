@@ -60,6 +60,10 @@ class Job:
         """The name of the report that it makes; empty for other commands."""
         return Path(self.arguments[-1]).name if self.arguments[:1] == ("compare",) else ""
 
+    def option(self, name: str) -> str:
+        """The value of an option of its command; empty where it has none."""
+        return self.arguments[self.arguments.index(name) + 1] if name in self.arguments else ""
+
     @property
     def command(self) -> str:
         """As it would be typed."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
@@ -20,6 +19,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 import spanlab
+from spanlab.analysis.figures import MarkedAnswers
 from spanlab.core import SpanLabError
 from spanlab.core.kit import page_files
 from spanlab.core.locale import sentences
@@ -39,11 +39,11 @@ from .asking import (
 from .curves import Curves, Theme
 from .index import SessionIndex, SessionLine
 from .jobs import Job, Jobs, command_of
-from .points import MarkAnswers, trials_of
+from .points import trials_of
 from .replies import COLUMNS, Replies
 from .reports import KINDS, SANDBOX, Report, Reports
 from .studies import OF_STUDY, Studies, StudyPages
-from .web import NEWEST, MissingError, asked_by, jobs_as_json
+from .web import NEWEST, MissingError, asked_by, free_port, jobs_as_json
 from .writing import Writing
 
 #: what the first page leads to: its sentence, and its address
@@ -76,8 +76,7 @@ class AppPages:
         self.writing = None if file is None else Writing(file)
         self.index, self.jobs, self.curves = SessionIndex(data), Jobs(data), Curves(data)
         self.reports = Reports(data, self.jobs, self.curves)
-        self.replies, self.studies = Replies(self.index), Studies(data)
-        self.study_pages = StudyPages(self.studies, self.jobs, self._page)
+        self.replies, self.studies = Replies(self.index), Studies(self.index, self.jobs)
         self.catalogue = shown.Catalogue(data / ".app" / "networks.json")
         self._texts = {
             key.removeprefix("app."): text for key, text in sentences(language).items() if key.startswith("app.")
@@ -110,7 +109,7 @@ class AppPages:
             Route("/sessions", self.sessions),
             Route("/sessions/{path:folder}/trials/{key}", self.trial),
             *([] if self.writing is None else self._of_writing(self.writing)),
-            *self.study_pages.routes(),
+            *StudyPages(self.studies, self._page).routes(),
             Route("/replies", self.all_replies),
             Route("/replies/state", self.replies_state),
             Route("/replies/data/table", self.replies_table),
@@ -294,7 +293,7 @@ class AppPages:
         return report
 
     async def _points(
-        self, answers: MarkAnswers | None, lines: Sequence[SessionLine], source: Mapping[str, Any]
+        self, answers: MarkedAnswers | None, lines: Sequence[SessionLine], source: Mapping[str, Any]
     ) -> Response:
         """The trials of some answers.
 
@@ -306,10 +305,11 @@ class AppPages:
         """
         if answers is None:
             raise MissingError
-        trials = await run_in_threadpool(trials_of, answers.answers)
+        found = await run_in_threadpool(answers.find)
+        trials = await run_in_threadpool(trials_of, found)
         names = [line.session for line in lines]
         paths = {line.session: line.path for line in lines if names.count(line.session) == 1}
-        agents = sorted(set(answers.answers["agent"].astype(str)))
+        agents = sorted(set(found["agent"].astype(str)))
         return self._page(
             "points.html", source=source, agents=agents, conditions=answers.conditions, trials=trials, paths=paths
         )
@@ -352,14 +352,10 @@ class AppPages:
         """A figure of all sessions of a paradigm."""
         lines = [line for line in await run_in_threadpool(self.index.of_paradigm, _known(request)) if line.done]
         theme: Theme = "dark" if request.query_params.get("theme") == "dark" else "light"
-        if (
-            not lines
-            or not (
-                curve := await run_in_threadpool(self.curves.curve, str(request.path_params["figure"]), lines, theme)
-            ).svg
-        ):
+        name = str(request.path_params["figure"])
+        if not lines or not (drawn := await run_in_threadpool(self.curves.curve, name, lines, theme)):
             raise MissingError
-        return Response(curve.svg, media_type="image/svg+xml")
+        return Response(drawn, media_type="image/svg+xml")
 
     async def points(self, request: Request) -> Response:
         """The trials behind a point of a figure."""
@@ -419,27 +415,25 @@ class AppPages:
         if kind == "compare":
             return await self._compare(asked)
         if kind.startswith("study-"):
-            arguments, address = await run_in_threadpool(self.studies.command, kind, asked, _free_port())
+            arguments, address = await run_in_threadpool(self.studies.command, kind, asked)
             return await self._begin(arguments, f"{OF_STUDY}{asked['study']}", asked, address)
         if asked.get("paradigm") not in spanlab.list_paradigms():
             raise SpanLabError("there is no such paradigm")
         lines = await run_in_threadpool(self.index.lines)
-        address, environment, secret = "", dict[str, str](), dict[str, str]()
         if kind == "take":
             arguments, address = await run_in_threadpool(
-                serve_arguments, asked, self.data, lines, self.language, _free_port()
+                serve_arguments, asked, self.data, lines, self.language, free_port()
             )
         elif kind == "window":
-            arguments = await run_in_threadpool(window_arguments, asked, self.data, lines, self.language)
+            arguments, address = await run_in_threadpool(window_arguments, asked, self.data, lines, self.language), ""
         elif kind == "replay":
-            arguments = await run_in_threadpool(replay_arguments, asked, self.data, lines)
-            environment, secret = await run_in_threadpool(served, asked)
+            arguments, address = await run_in_threadpool(replay_arguments, asked, self.data, lines), ""
         elif kind == "resume":
-            arguments, address = await run_in_threadpool(resume_arguments, asked, self.data, lines, _free_port())
-            environment, secret = await run_in_threadpool(served, asked)
+            arguments, address = await run_in_threadpool(resume_arguments, asked, self.data, lines, free_port())
         else:
             raise MissingError
-        return await self._begin(arguments, asked["paradigm"], asked, address, environment, secret)
+        shown_and_secret = await run_in_threadpool(served, asked) if kind in ("replay", "resume") else ()
+        return await self._begin(arguments, asked["paradigm"], asked, address, *shown_and_secret)
 
     async def _begin(
         self,
@@ -459,21 +453,19 @@ class AppPages:
     async def _compare(self, asked: Mapping[str, Any]) -> Response:
         """Make a report of the chosen sessions, or of all that were searched for."""
         lines = await run_in_threadpool(self.index.lines)
-        wanted = {*map(str, listed_in(asked, "sessions"))}
+        wanted, rules = {*map(str, listed_in(asked, "sessions"))}, list[str]()
         if study := str(asked.get("study", "")):
-            of_study = f"{(await run_in_threadpool(self.studies.study, study)).name}/"
-            wanted = {line.path for line in lines if line.path.startswith(of_study)}
-            if not wanted:
-                raise SpanLabError("nobody has taken part yet")
+            wanted = {line.path for line in await run_in_threadpool(self.studies.sessions, study)}
+            rules = await run_in_threadpool(self.studies.excluding, study)
         chosen = (
             [line for line in lines if line.path in wanted]
             if wanted
             else _searched(lines, str(asked.get("search", "")), str(asked.get("in", "")))
         )
-        arguments = self.reports.arguments(chosen, lines)
+        arguments = self.reports.arguments(chosen, lines, rules)
         if asked.get("only_command"):
             return JSONResponse({"command": command_of(arguments)})
-        job = await run_in_threadpool(self.reports.start, arguments, chosen)
+        job = await run_in_threadpool(self.reports.start, arguments, chosen, f"{OF_STUDY}{study}" if study else "")
         return JSONResponse({"name": job.name, "command": job.command, "report": job.report})
 
     async def stop(self, request: Request) -> Response:
@@ -575,9 +567,3 @@ def _known(request: Request) -> str:
 
 def _template(name: str) -> str:
     return (files("spanlab.extensions.app") / "page" / name).read_text("utf-8")
-
-
-def _free_port() -> int:
-    with socket.socket() as tried:
-        tried.bind(("127.0.0.1", 0))
-        return int(tried.getsockname()[1])

@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from html import escape, unescape
 from typing import Any
 from urllib.parse import quote, urlencode
 
 import pandas as pd
 
-from spanlab.analysis.figures import DrawnFigure
+from spanlab.analysis.figures import DrawnFigure, MarkedAnswers
 
-from .shown import Mark, marked
+from .shown import marked
 
 #: An address that stays as it is while a figure is drawn, and is replaced afterwards.
 _NOWHERE = "https://point.invalid/?"
@@ -32,48 +31,17 @@ _TELLING: Mapping[str, Sequence[str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class PointTrial:
-    """A trial behind a mark.
-
-    Parameters
-    ----------
-    session : its name
-    key : of the trial in it
-    mark : of those answers that the point or bar is computed from
-    """
-
-    session: str
-    key: str
-    mark: Mark
-
-
-@dataclass(frozen=True, slots=True)
-class MarkAnswers:
-    """The answers behind a mark.
-
-    Parameters
-    ----------
-    conditions : what they have in common, by column
-    answers : rows of scored answers
-    """
-
-    conditions: Mapping[str, Any]
-    answers: pd.DataFrame
-
-
 def mark_of(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return what tells the mark of a row of a figure's data from all others; nothing for lines and
     names, which are no marks."""
     return {name: row[name] for name in _TELLING.get(str(row.get("role")), ()) if name in row}
 
 
-def answers_behind(figure: DrawnFigure, mark: Mapping[str, Any]) -> MarkAnswers | None:
+def answers_behind(figure: DrawnFigure, mark: Mapping[str, Any]) -> MarkedAnswers | None:
     """The answers behind a mark of a figure; None where the figure has no such mark, or it is
     nobody's who has trials here."""
     row = next((row for row in figure.spec["data"]["values"] if mark and mark_of(row) == mark), None)
-    behind = None if row is None else figure.answers(row)
-    return None if behind is None else MarkAnswers(behind.conditions, behind.find())
+    return None if row is None else figure.answers(row)
 
 
 def with_links(figure: DrawnFigure) -> dict[str, Any]:
@@ -109,19 +77,20 @@ def addressed(svg: str, paradigm: str, figure: str) -> str:
     return _NO_LINK.sub(r"\1", _LINK.sub(link, svg))
 
 
-def trials_of(answers: pd.DataFrame) -> list[PointTrial]:
-    """The trials of some answers, each once, by session and number."""
+def trials_of(answers: pd.DataFrame) -> list[dict[str, str]]:
+    """The trials of some answers, each once, by session and number: the name of the ``session``, the
+    ``key`` of the trial in it, and the ``mark`` of those answers that the point or bar is computed from."""
     found = answers.groupby(["session", "trial"], observed=True, sort=False)["correct"]
     trials = [
-        PointTrial(str(session), _key(trial), marked([bool(one) for one in right.dropna()]))
+        {"session": str(session), "key": _key(trial), "mark": marked([bool(one) for one in right.dropna()])}
         for (session, trial), right in found
     ]
     return sorted(
         trials,
         key=lambda trial: (
-            trial.session,
-            [int(sign) if sign.isdigit() else -1 for sign in re.split(r"(\d+)", trial.key)],
-            trial.key,
+            trial["session"],
+            [int(sign) if sign.isdigit() else -1 for sign in re.split(r"(\d+)", trial["key"])],
+            trial["key"],
         ),
     )
 

@@ -14,12 +14,13 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from spanlab.analysis.figures import MarkedAnswers
 from spanlab.core import SpanLabError, make_folder, write_json
 
 from .curves import Curves
 from .index import SessionLine
 from .jobs import Job, Jobs
-from .points import MarkAnswers, mark_of
+from .points import mark_of
 
 #: The first picture of a report, whose marks have numbers in the page itself.
 OVERVIEW = "overview"
@@ -76,8 +77,14 @@ class Reports:
         self._folder = data / ".app" / "reports"
         self._starting = Lock()
 
-    def arguments(self, chosen: Sequence[SessionLine], lines: Sequence[SessionLine]) -> list[str]:
+    def arguments(
+        self, chosen: Sequence[SessionLine], lines: Sequence[SessionLine], rules: Sequence[str] = ()
+    ) -> list[str]:
         """The arguments of ``spanlab compare``: the same sessions have the same report.
+
+        Parameters
+        ----------
+        rules : the options that leave out data
 
         Raises
         ------
@@ -87,20 +94,22 @@ class Reports:
         if not any(line.done for line in chosen):
             raise SpanLabError("choose sessions with finished trials")
         everything = len(chosen) == len(lines)
-        name = (
-            "all"
-            if everything
-            else hashlib.sha256("\n".join(sorted(line.path for line in chosen)).encode()).hexdigest()[:16]
-        )
+        about = "\n".join([*sorted(line.path for line in chosen), *rules])
+        name = "all" if everything and not rules else hashlib.sha256(about.encode()).hexdigest()[:16]
         return [
             "compare",
             *([str(self._data)] if everything else [str(self._data / line.path) for line in chosen]),
+            *rules,
             "-o",
             str(self._folder / name),
         ]
 
-    def start(self, arguments: Sequence[str], chosen: Sequence[SessionLine]) -> Job:
+    def start(self, arguments: Sequence[str], chosen: Sequence[SessionLine], about: str = "") -> Job:
         """Make a report, unless it is being made.
+
+        Parameters
+        ----------
+        about : the study that it is of; empty for chosen sessions
 
         Raises
         ------
@@ -115,7 +124,7 @@ class Reports:
             make_folder(folder, f"the report to {folder}")
             content = {"sessions": {line.path: line.state for line in chosen}}
             write_json(folder / _CHOSEN, content, together=True)  # with another app
-            return self._jobs.start(arguments, "")
+            return self._jobs.start(arguments, about)
 
     def all(self) -> list[Report]:
         """All reports, the newest first, without those of which it cannot be read what they are of
@@ -177,7 +186,7 @@ class Reports:
             raise FileNotFoundError(path)
         return file
 
-    def answers(self, report: Report, lines: Sequence[SessionLine], figure: str, number: int) -> MarkAnswers | None:
+    def answers(self, report: Report, lines: Sequence[SessionLine], figure: str, number: int) -> MarkedAnswers | None:
         """The answers behind a mark of a report; None where it has no such mark.
 
         Parameters
@@ -186,13 +195,14 @@ class Reports:
         figure, number : the mark's, among those of the page
         """
         try:
+            exclude = report.job.option("--exclude")
             drawn = _figures_of((self._folder / report.name / "report.html").read_text(encoding="utf-8"))
             if figure == OVERVIEW:
-                return self._curves.stated(drawn[OVERVIEW][number], lines)
+                return self._curves.stated(drawn[OVERVIEW][number], lines, exclude)
             row = drawn["specs"][figure]["data"]["values"][number]
             if "answers" in row:
-                return self._curves.stated(row["answers"], lines)
-            return self._curves.answers(drawn["named"][figure], lines, mark_of(row))
+                return self._curves.stated(row["answers"], lines, exclude)
+            return self._curves.answers([*drawn["named"][figure], "--exclude", exclude], lines, mark_of(row))
         except (OSError, ValueError, TypeError, KeyError, IndexError, AttributeError):
             return None
 

@@ -3,9 +3,9 @@ and what follows. Everything is a public function or a command of SpanLab."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,16 +17,30 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 import spanlab
-from spanlab.core import SpanLabError, make_folder
-from spanlab.sessions.studies import Study, is_study, load_study
+from spanlab.analysis.data import load
+from spanlab.api import read_rules
+from spanlab.core import SpanLabError, as_object, write_whole
+from spanlab.core.locale import by_language, sentence
+from spanlab.paradigms.language import read
+from spanlab.paradigms.language.yaml_source import scalar
+from spanlab.sessions.studies import Study, load_study
 
-from .jobs import Jobs
-from .web import MissingError, asked_by, jobs_as_json
+from .asking import listed_in
+from .index import SessionIndex, SessionLine
+from .jobs import Job, Jobs
+from .web import MissingError, as_others_open, asked_by, first_free, free_port, jobs_as_json
 
 #: what begins the names of what jobs are about, where that is a study
 OF_STUDY = "study:"
 
-_NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
+#: files whose names have nothing else can be studies
+_NAME = re.compile(r"\w[\w .()-]*")
+#: the name of a study in its file, even where the file is not valid
+_STUDY = re.compile(r"^[{\"']*study[\"']*\s*:\s*[\"']?(\w+)", re.MULTILINE)
+#: pages of a study, which have a text in each of its languages
+_PAGES = ("consent", "debrief", "breaks")
+#: where public functions are that other extensions add
+_ADDED: Any = spanlab
 #: formats that a study is shared in
 FORMATS = ("bids", "psychds", "csv", "psych101")
 #: the most people of whom the page has links at once
@@ -38,17 +52,18 @@ class Studies:
 
     Parameters
     ----------
-    data : folder of the sessions; the files of studies stand beside it
+    index : of the sessions; the files of studies stand beside their folder
+    jobs : what was started
     """
 
-    def __init__(self, data: Path) -> None:
-        self.data = data
-        self.folder = data.resolve().parent
+    def __init__(self, index: SessionIndex, jobs: Jobs) -> None:
+        self.data, self._index, self._jobs = index.data, index, jobs
+        self.folder = self.data.resolve().parent
 
     def names(self) -> list[str]:
         """The studies whose files are here, by the names of the files."""
-        files = sorted(self.folder.glob("*.y*ml"))
-        return [file.stem for file in files if _NAME.fullmatch(file.stem) and is_study(file)]
+        files = self.folder.glob("*.y*ml")
+        return sorted({file.stem for file in files if _NAME.fullmatch(file.stem) and _study_in(file)})
 
     def file(self, name: str) -> Path:
         """The file of a study.
@@ -67,8 +82,8 @@ class Studies:
         name = re.sub(r"[^a-z0-9]+", "_", (name or title).lower()).strip("_")
         file = spanlab.new(cast("Any", "study"), name, output=self.folder).file
         if title.strip():
-            data = yaml.safe_load(file.read_text(encoding="utf-8"))
-            file.write_text(written({**data, "title": title.strip()}), encoding="utf-8")
+            line = written({"title": title.strip()})
+            file.write_text(re.sub(r"(?m)^title: .*\n", lambda _: line, file.read_text("utf-8")), encoding="utf-8")
         return name
 
     def draft(self, name: str, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,26 +91,24 @@ class Studies:
 
         Parameters
         ----------
-        asked : ``text`` of the file, or ``data`` of the form; with ``save`` it is written if nothing
-            is wrong
+        asked : ``text`` of the file, or ``data`` of the form with the ``texts`` of its pages, by page
+            and language; with ``save`` it is written if nothing is wrong
         """
         file = self.file(name)
-        text = str(asked["text"]) if "text" in asked else written(asked["data"])
+        text = str(asked["text"]) if "text" in asked else written(_with_texts(asked["data"], asked.get("texts") or {}))
         said = self._checked(file, text, details=bool(asked.get("save")))
-        data = None
-        with suppress(yaml.YAMLError):
-            data = yaml.safe_load(text)
         if asked.get("save") and not said["wrong"]:
-            if not isinstance(data, dict) or data.get("study") != load_study(file).name:
+            if said["data"].get("study") != _study_in(file):
                 raise SpanLabError("the name of a study stays: its data are found by it")
             file.write_text(text, encoding="utf-8")
-        return {"text": text, "data": data if isinstance(data, dict) else None, **said}
+        return {"text": text, "texts": _texts(said["data"]), **said}
 
     def _checked(self, file: Path, text: str, *, details: bool) -> dict[str, Any]:
-        """What ``spanlab check`` says of a text that stands in the place of a file."""
-        tried = file.with_name(f".{file.stem}.trying.yaml")
+        """What ``spanlab check`` says of a text that stands in the place of a file, and its data."""
+        tried, data = file.with_name(f".{file.stem}.trying.yaml"), dict[str, Any]()
         tried.write_text(text, encoding="utf-8")
         try:
+            data = as_object(read(tried).data)
             found = spanlab.check(tried, details=details)
             wrong, lines = "\n".join(found.wrong).splitlines(), found.lines
         except SpanLabError as error:
@@ -104,46 +117,51 @@ class Studies:
             tried.unlink(missing_ok=True)
         lines = [] if wrong else "\n".join(lines).splitlines()
         return {
+            "data": data,
             "wrong": [line.replace(tried.name, file.name) for line in wrong],
             "said": [line.replace(f"{tried.name}: ", "") for line in lines],
         }
 
-    def add_questions(self, name: str, asked: Mapping[str, Any]) -> str:
+    def add_questions(self, name: str, asked: Mapping[str, Any]) -> dict[str, str]:
         """A file of questions for a study, each answered on a scale; its name, as the study's file
-        has it.
+        has it, is the ``file``.
 
         Parameters
         ----------
         asked : ``questions``, one on each line, ``low`` and ``high``, what the ends of the scale are
-            called, and ``points``
+            called, ``points``, and the ``languages`` of the study
         """
-        self.file(name)
+        languages = listed_in(asked, "languages") or ["en"]
         questions = [line.strip() for line in str(asked.get("questions", "")).splitlines() if line.strip()]
         points = str(asked.get("points", "7"))
         if not questions or not points.isdecimal():
             raise SpanLabError("write at least one question, one on each line")
         ends = {1: str(asked.get("low", "")).strip(), int(points): str(asked.get("high", "")).strip()}
         rating = {"from": 1, "to": int(points), "labels": {at: label for at, label in ends.items() if label}}
-        number, taken = 1, {file.name for file in self.folder.glob("*.y*ml")}
-        while (file := f"{name}_questions{number if number > 1 else ''}.yaml") in taken:
-            number += 1
+        own = f"{_study_in(self.file(name))}_questions"
+        called = first_free(own, lambda one: (self.folder / f"{one}.yaml").exists())
+        file = self.folder / f"{called}.yaml"
         steps = [
-            {"phase": f"question_{at}", "show": {"blank": {}}, "ask": {"rating": rating, "prompt": {"en": question}}}
+            {
+                "phase": f"question_{at}",
+                "show": {"blank": {}},
+                "ask": {"rating": rating, "prompt": dict.fromkeys(languages, question)},
+            }
             for at, question in enumerate(questions, start=1)
         ]
         content = {
-            "paradigm": file.removesuffix(".yaml"),
+            "paradigm": called,
             "version": 1,
-            "title": {"en": "Questions"},
+            "title": {language: sentence("app.questionnaire", language) for language in languages},
             "timeline": steps,
-            "instructions": {"en": "Please answer some questions."},
+            "instructions": {language: sentence("app.please_answer", language) for language in languages},
             "questionnaire": True,
         }
-        (self.folder / file).write_text(written(content), encoding="utf-8")
-        if found := spanlab.check(self.folder / file).wrong:
-            (self.folder / file).unlink()
+        file.write_text(written(content), encoding="utf-8")
+        if found := spanlab.check(file).wrong:
+            file.unlink()
             raise SpanLabError("; ".join(found))
-        return file
+        return {"file": file.name}
 
     def now(self, name: str) -> dict[str, Any]:
         """Who has done what, and what runs, as the commands tell it."""
@@ -152,7 +170,7 @@ class Studies:
             status = spanlab.study_status(file, data=self.data)
             monitor = spanlab.study_monitor(file, data=self.data, once=True, everything=True)
         except SpanLabError as error:
-            return {"problem": str(error), "people": [], "sessions": [], "visits": []}
+            return {"problem": str(error), "people": [], "sessions": [], "visits": [], "fields": []}
         study = load_study(file)
         visits = sorted((self.data / study.name).glob("*/session-*"))
         return {
@@ -160,32 +178,39 @@ class Studies:
             "people": status.to_dict().get("participants", []),
             "sessions": monitor.to_dict().get("sessions", []),
             "visits": [str(visit.relative_to(self.data / study.name)) for visit in visits],
+            "fields": [[field.name, field.label] for field in study.fields],
         }
 
     def study(self, name: str) -> Study:
         """A study as its file has it."""
         return load_study(self.file(name))
 
-    def links(self, name: str, asked: Mapping[str, Any]) -> list[dict[str, str]]:
-        """Links for people at home, each with its picture to be read by a phone."""
+    def jobs(self, name: str) -> list[Job]:
+        """What was started for a study, the newest first."""
+        return [job for job in self._jobs.all() if job.paradigm == f"{OF_STUDY}{name}"]
+
+    def links(self, name: str, asked: Mapping[str, Any]) -> dict[str, list[dict[str, str]]]:
+        """Links for people at home, each with its picture to be read by a phone. Without an address they
+        lead to where the study is being served."""
         count = str(asked.get("n", "1"))
         if not count.isdecimal() or not 1 <= int(count) <= _MOST_LINKS:
             raise SpanLabError(f"the number of links is 1 to {_MOST_LINKS}; found '{count}'")
-        address = str(asked.get("address", "")).strip().rstrip("/")
-        given = {"address": address} if address else {}
-        made = _added("study_links")(self.file(name), n=int(count), data=self.data, **given)
-        found = [word for line in made.lines for word in line.split() if word.startswith(("http://", "https://"))]
-        return [{"link": link, "picture": segno.make(link).svg_data_uri(scale=3, border=2)} for link in found]
+        serves = [as_others_open(job) for job in self.jobs(name) if job.address and job.state == "runs"]
+        address = str(asked.get("address", "")).strip() or next(iter(serves), "")
+        given = {"address": address.rstrip("/")} if address else {}
+        made = _ADDED.study_links(self.file(name), n=int(count), data=self.data, **given)
+        found: list[dict[str, str]] = made.tables["links"]
+        return {"links": [{**one, "picture": segno.make(one["link"]).svg_data_uri(scale=3, border=2)} for one in found]}
 
-    def act(self, name: str, asked: Mapping[str, Any]) -> list[str]:
-        """Note something about a session, or remove a participant; what the command says."""
+    def act(self, name: str, asked: Mapping[str, Any]) -> dict[str, list[str]]:
+        """Note something about a session, or remove a participant; what the command has ``said``."""
         if asked.get("what") == "note":
-            return _added("study_note")(self.visit(name, asked), str(asked.get("text", ""))).lines
+            return {"said": _ADDED.study_note(self.visit(name, asked), str(asked.get("text", ""))).lines}
         if asked.get("what") == "withdraw":
             person = str(asked.get("participant", ""))
             if not person or asked.get("again") != person:
                 raise SpanLabError("type the code of the participant a second time: the data are removed for good")
-            return spanlab.study_withdraw(self.file(name), person, data=self.data, yes=True).lines
+            return {"said": spanlab.study_withdraw(self.file(name), person, data=self.data, yes=True).lines}
         raise SpanLabError("there is no such action")
 
     def visit(self, name: str, asked: Mapping[str, Any]) -> Path:
@@ -200,9 +225,9 @@ class Studies:
             raise SpanLabError("choose a session of the study")
         return self.data / self.study(name).name / visit
 
-    def command(self, kind: str, asked: Mapping[str, Any], port: int) -> tuple[list[str], str]:
+    def command(self, kind: str, asked: Mapping[str, Any]) -> tuple[list[str], str]:
         """The arguments of a command for a study, and the address to open; empty where it serves no
-        page.
+        page. A study is served where it was served before, if it can be, so that links live on.
 
         Raises
         ------
@@ -215,37 +240,71 @@ class Studies:
         if kind == "study-run":
             return ["run", str(file), *_who(self.study(name), asked), *data], ""
         if kind == "study-serve":
+            port = free_port(next((int(job.option("--port") or 0) for job in self.jobs(name) if job.address), 0))
             host = "0.0.0.0" if asked.get("network") else "127.0.0.1"
-            pilot = ["--pilot"] if asked.get("pilot") else []
-            arguments = ["serve", str(file), "--host", host, "--port", str(port), *pilot, *data]
-            return arguments, f"http://127.0.0.1:{port}/"
+            arguments = ["serve", str(file), "--host", host, "--port", str(port)]
+            return [*arguments, *(["--pilot"] if asked.get("pilot") else []), *data], f"http://127.0.0.1:{port}/"
         if kind == "study-resume":
-            more = [word for option in ("skip", "repeat", "reason") for word in _option(option, asked)]
-            return ["resume", str(self.visit(name, asked)), *more], ""
-        rules = self.folder / f"{name}_exclusions.yaml"
-        excluded = ["--exclude", str(rules)] if rules.is_file() else []
+            folder, options = str(self.visit(name, asked)), ("skip", "repeat", "reason")
+            return ["resume", folder, *(word for option in options for word in _option(option, asked))], ""
         if kind == "study-scores":
-            return ["scores-by-person", of_study, *excluded, "-o", f"{of_study}-scores"], ""
-        if kind == "study-export" and asked.get("format") in FORMATS:
-            form = str(asked["format"])
-            return ["export", form, of_study, "-o", f"{of_study}-{form}"], ""
+            return ["scores-by-person", of_study, *self.excluding(name), "-o", f"{of_study}-scores"], ""
+        if kind == "study-export" and (form := asked.get("format")) in FORMATS:
+            return ["export", str(form), *self._kept(name), "-o", first_free(f"{of_study}-{form}", os.path.exists)], ""
         raise SpanLabError("there is no such command")
 
-    def keep_exclusions(self, name: str, text: str) -> None:
-        """Write the rules by which data of a study are left out, or remove them where there are
+    def keep_exclusions(self, name: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Write the rules by which data of a study are left out, if they can be applied; empty ones are
         none."""
-        self.file(name)
-        rules = self.folder / f"{name}_exclusions.yaml"
+        rules, text = self._rules(name), str(asked.get("text", ""))
         if text.strip():
-            make_folder(self.folder, f"rules to {self.folder}")
-            rules.write_text(text, encoding="utf-8")
+            tried = rules.with_name(f".{rules.name}")
+            write_whole(tried, text.encode())
+            try:
+                read_rules(tried)
+                tried.replace(rules)
+            finally:
+                tried.unlink(missing_ok=True)
         else:
             rules.unlink(missing_ok=True)
+        return {}
 
     def exclusions(self, name: str) -> str:
         """The rules by which data of a study are left out; empty where there are none."""
-        rules = self.folder / f"{name}_exclusions.yaml"
-        return rules.read_text(encoding="utf-8") if rules.is_file() else ""
+        return rules.read_text(encoding="utf-8") if (rules := self._rules(name)).is_file() else ""
+
+    def _rules(self, name: str) -> Path:
+        return self.file(name).with_name(f"{name}_exclusions.yaml")
+
+    def sessions(self, name: str) -> list[SessionLine]:
+        """The sessions of a study, the newest first.
+
+        Raises
+        ------
+        SpanLabError
+            when there is none.
+        """
+        of_study = f"{self.study(name).name}/"
+        if not (lines := [line for line in self._index.lines() if line.path.startswith(of_study)]):
+            raise SpanLabError("nobody has taken part yet")
+        return lines
+
+    def _kept(self, name: str) -> list[str]:
+        """What is exported of a study: everything, or the sessions of which its rules leave something."""
+        if not self.excluding(name):
+            return [str(self.data / self.study(name).name)]
+        folders = {str(self.data / line.path): line.session for line in self.sessions(name)}
+        before, left = (
+            {*load([*folders], rules=rules, spans_suffice=True).scored.items["session"]}
+            for rules in ((), read_rules(self._rules(name)))
+        )
+        if not left:
+            raise SpanLabError("nothing is left: the rules leave out everything")
+        return [folder for folder, session in folders.items() if session not in before - left]
+
+    def excluding(self, name: str) -> list[str]:
+        """The options of commands that leave out data by the rules of a study."""
+        return ["--exclude", str(rules)] if (rules := self._rules(name)).is_file() else []
 
 
 class StudyPages:
@@ -256,8 +315,8 @@ class StudyPages:
     page : makes a page from a template and its values
     """
 
-    def __init__(self, studies: Studies, jobs: Jobs, page: Callable[..., Response]) -> None:
-        self._studies, self._jobs, self._page = studies, jobs, page
+    def __init__(self, studies: Studies, page: Callable[..., Response]) -> None:
+        self._studies, self._page = studies, page
 
     def routes(self) -> list[Route]:
         """Their addresses."""
@@ -284,15 +343,10 @@ class StudyPages:
         name = str(request.path_params["name"])
         if name not in await run_in_threadpool(self._studies.names):
             raise MissingError
-        text = self._studies.file(name).read_text(encoding="utf-8")
-        fields = ()
-        with suppress(SpanLabError):
-            fields = self._studies.study(name).fields
         return self._page(
             "study.html",
             name=name,
-            text=text,
-            fields=fields,
+            text=self._studies.file(name).read_text(encoding="utf-8"),
             paradigms=spanlab.list_paradigms(),
             formats=FORMATS,
             exclusions=self._studies.exclusions(name),
@@ -302,39 +356,21 @@ class StudyPages:
         """Who has done what in a study, and what runs."""
         name = str(request.path_params["name"])
         now = await run_in_threadpool(self._studies.now, name)
-        jobs = [job for job in await run_in_threadpool(self._jobs.all) if job.paradigm == f"{OF_STUDY}{name}"]
-        return JSONResponse({**now, "jobs": await jobs_as_json(jobs)})
+        return JSONResponse({**now, "jobs": await jobs_as_json(await run_in_threadpool(self._studies.jobs, name))})
 
     async def study_does(self, request: Request) -> Response:
         """What the page of a study asks for at once."""
         name, what = str(request.path_params["name"]), str(request.path_params["what"])
-        asked = await asked_by(request)
-        if what == "draft":
-            return JSONResponse(await run_in_threadpool(self._studies.draft, name, asked))
-        if what == "questions":
-            return JSONResponse({"file": await run_in_threadpool(self._studies.add_questions, name, asked)})
-        if what == "links":
-            return JSONResponse({"links": await run_in_threadpool(self._studies.links, name, asked)})
-        if what == "exclusions":
-            await run_in_threadpool(self._studies.keep_exclusions, name, str(asked.get("text", "")))
-            return JSONResponse({})
-        if what == "act":
-            return JSONResponse({"said": await run_in_threadpool(self._studies.act, name, asked)})
-        raise MissingError
-
-
-def _added(name: str) -> Callable[..., Any]:
-    """A public function that another extension adds.
-
-    Raises
-    ------
-    SpanLabError
-        when that extension is not installed.
-    """
-    function = getattr(spanlab, name, None)
-    if function is None:
-        raise SpanLabError(f"spanlab {name.replace('_', ' ')} is not installed here")
-    return function
+        does: Mapping[str, Callable[[str, Mapping[str, Any]], Any]] = {
+            "draft": self._studies.draft,
+            "questions": self._studies.add_questions,
+            "links": self._studies.links,
+            "exclusions": self._studies.keep_exclusions,
+            "act": self._studies.act,
+        }
+        if what not in does:
+            raise MissingError
+        return JSONResponse(await run_in_threadpool(does[what], name, await asked_by(request)))
 
 
 def _who(study: Study, asked: Mapping[str, Any]) -> list[str]:
@@ -357,12 +393,41 @@ def _option(name: str, asked: Mapping[str, Any]) -> list[str]:
     return [f"--{name}", value] if value else []
 
 
+def _study_in(file: Path) -> str:
+    """The name of the study in a file, even where the file is not valid; empty where there is none."""
+    readable = file.is_file() and os.access(file, os.R_OK)
+    return next(iter(_STUDY.findall(file.read_text(encoding="utf-8", errors="replace") if readable else "")), "")
+
+
+def _texts(study: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """The texts of the pages of a study by language; empty in a language of the study that has none."""
+    languages = [str(one) for one in study["languages"]] if isinstance(study.get("languages"), list) else ["en"]
+    own = {**study, "breaks": as_object(study.get("breaks")).get("text")}
+    return {
+        page: dict.fromkeys(languages, "")
+        | (texts if isinstance(texts := own.get(page), dict) else dict.fromkeys(languages[:1], str(texts or "")))
+        for page in _PAGES
+    }
+
+
+def _with_texts(study: Mapping[str, Any], typed: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+    """A study whose pages have these texts, by page and language, in the languages of the study alone.
+    A language that is new to a page gets our own text; a page without any text is none."""
+    made = dict(study)
+    for page, texts in typed.items():
+        ours = by_language(f"app.first_{page}") if any(texts.values()) else {}
+        spoken = {one: text for one in study["languages"] if (text := texts.get(one, ours.get(one, ""))).strip()}
+        made[page] = {**as_object(study.get(page)), "text": spoken} if spoken and page == "breaks" else spoken
+    return {key: value for key, value in made.items() if value or key not in typed}
+
+
 class _Text(yaml.SafeDumper):
     """YAML as people write it: several lines stand below each other."""
 
 
 def _as_lines(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+    style = "|" if "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="'" if scalar(text) != text else style)
 
 
 _Text.add_representer(str, _as_lines)

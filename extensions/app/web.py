@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+import socket
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import chain, count
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -51,10 +53,31 @@ async def jobs_as_json(jobs: Sequence[Job]) -> list[dict[str, str]]:
             "command": job.command,
             "state": job.state,
             "printed": job.printed,
-            "address": job.address if job.state == "runs" and await _listens(job.address) else "",
+            "address": as_others_open(job) if job.state == "runs" and await _listens(job.address) else "",
         }
         for job in jobs[:NEWEST]
     ]
+
+
+def as_others_open(job: Job) -> str:
+    """The address of the page that a job serves, by which other computers open it if they may."""
+    here = "127.0.0.1"
+    with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+        asked.connect(("192.0.2.1", 9))  # which says where this computer is in its network; nothing is sent
+        here = str(asked.getsockname()[0])
+    return job.address.replace("127.0.0.1", here) if job.option("--host") == "0.0.0.0" else job.address
+
+
+def free_port(wanted: int = 0) -> int:
+    """The port that is wanted if nothing listens there; another one otherwise."""
+    with suppress(OSError, OverflowError), socket.create_server(("127.0.0.1", wanted)) as tried:
+        return int(tried.getsockname()[1])
+    return free_port()
+
+
+def first_free(name: str, is_taken: Callable[[str], bool]) -> str:
+    """A name that is not taken: this one, or with a number."""
+    return next(one for one in chain([name], (f"{name}_{number}" for number in count(2))) if not is_taken(one))
 
 
 async def _listens(address: str) -> bool:

@@ -195,11 +195,11 @@ export function listing(jobs, look) {
     shown = JSON.stringify(started);
     jobs.replaceChildren(...started.map((job) => {
       const line = element("li", {}, element("strong", {}, jobs.dataset[job.state] || job.state), " ", element("code", {}, job.command));
-      if (job.address) line.append(" ", element("a", { href: job.address, target: "_blank", rel: "noopener", class: "button" }, jobs.dataset.open || ""));
+      if (job.address) line.append(" ", element("a", { href: job.address, target: "_blank", rel: "noopener", class: "button" }, jobs.dataset.open || job.address));
       if (job.state === "runs") line.append(" ", button(jobs.dataset.stop || "", () => void send(`/jobs/${job.name}/stop`, {}).then(look)));
       if (job.printed) {
         const details = /** @type {HTMLDetailsElement} */ (element("details", {}, element("summary", {}, jobs.dataset.printed || ""), element("pre", {}, job.printed)));
-        details.open = opened.has(job.name) || job.state === "failed";
+        details.open = opened.has(job.name) || job.state === "failed" || job.command.includes(" -o "); // which says what was written
         details.addEventListener("toggle", () => { if (details.open) opened.add(job.name); else opened.delete(job.name); });
         line.append(details);
       }

@@ -23,10 +23,12 @@ function study(page, address) {
   const save = /** @type {HTMLButtonElement} */ ($("save")), rows = $("tasks"), tell = $("told");
   /** @type {any} */
   let data = {};
+  /** @type {Record<string, Record<string, string>>} */
+  const texts = {}; // of pages, by language; a language that is taken out keeps its texts here, and may come back
   let asked = 0, timer = 0, inForm = false; // which of the two was changed last
   /** @param {string} name @returns {any} */
   const control = (name) => form.elements.namedItem(name);
-  const language = () => (data.languages || ["en"])[0];
+  const languages = () => /** @type {string[]} */ ([data.languages ?? "en"].flat());
   const levels = (/** @type {Record<string, any>} */ chosen) => Object.entries(chosen || {}).map(([name, level]) => `${name}=${[level].flat().join(",")}`).join("; ");
   /** @param {string} typed */
   const read = (typed) => Object.fromEntries(typed.split(";").map((one) => one.trim()).filter(Boolean).map((one) => {
@@ -47,15 +49,23 @@ function study(page, address) {
   }
   function fill() {
     for (const name of ["title", "people"]) control(name).value = data[name] ?? "";
-    control("languages").value = (data.languages || []).join(", ");
+    control("languages").value = languages().join(", ");
     control("sessions").value = Array.isArray(data.sessions) ? "" : (data.sessions ?? 1);
     control("sessions").disabled = Array.isArray(data.sessions);
     control("order").value = data.order ?? "fixed";
     control("fields").value = (data.fields || []).filter((/** @type {any} */ one) => typeof one === "string").join(", ");
-    for (const name of ["consent", "debrief"]) control(name).value = data[name]?.[language()] ?? "";
     control("phones").value = data.online?.require?.phones ?? "allowed";
     control("admission").value = data.online?.admission ?? "open";
     rows.replaceChildren(...(data.paradigms || []).map(task));
+  }
+  /** A box for each page in each language; those of the form stay while it is typed in. @param {typeof texts} found */
+  function drawTexts(found) {
+    for (const [name, said] of Object.entries(found)) {
+      const own = texts[name] = { ...texts[name], ...said }, place = $(name);
+      if (inForm && place.dataset.languages === languages().join()) continue;
+      place.dataset.languages = languages().join();
+      place.replaceChildren(...languages().map((lang) => element("label", {}, `${place.dataset.says} (${lang}) `, element("textarea", { lang, "data-page": name, rows: "3" }, own[lang] ?? ""))));
+    }
   }
   /** The file as the form has it. */
   function gathered() {
@@ -66,7 +76,7 @@ function study(page, address) {
     keep("people", control("people").value ? Number(control("people").value) : "", "");
     const own = (data.fields || []).filter((/** @type {any} */ one) => typeof one !== "string"), fields = [...words("fields"), ...own];
     keep("fields", fields.length ? fields : "", "");
-    for (const name of ["consent", "debrief"]) keep(name, control(name).value.trim() ? { ...data[name], [language()]: `${control(name).value.trim()}\n` } : "", "");
+    for (const box of form.querySelectorAll("textarea")) Object.assign(texts[box.dataset.page || ""] || {}, { [box.lang]: box.value });
     const online = { ...data.online, require: { ...data.online?.require, phones: control("phones").value }, admission: control("admission").value };
     if (data.online || online.require.phones !== "allowed" || online.admission !== "open") made.online = online;
     made.paradigms = (data.paradigms || []).map((/** @type {any} */ entry, /** @type {number} */ at) => {
@@ -85,7 +95,8 @@ function study(page, address) {
     const said = await send(`${address}/draft`, wanted).catch((error) => ({ wrong: [error.message], said: [] }));
     if (mine !== asked) return said;
     if ("data" in wanted) text.value = said.text ?? text.value;
-    else if (said.data) { data = said.data; fill(); }
+    else if (said.data?.study) { data = said.data; fill(); }
+    if (said.data?.study) drawTexts(said.texts);
     tell.replaceChildren(...[...said.wrong, ...said.said].map((line) => element("li", { class: said.wrong.length ? "problem" : "" }, line)));
     save.disabled = !!said.wrong.length;
     save.textContent = ("save" in wanted && !said.wrong.length ? save.dataset.saved : save.dataset.save) || "";
@@ -96,7 +107,7 @@ function study(page, address) {
     inForm = true;
     data = { ...gathered(), ...changes };
     if (Object.keys(changes).length) fill(); // and not while somebody types
-    return draft({ data });
+    return draft({ data, texts });
   };
   const soon = (/** @type {() => void} */ act) => { clearTimeout(timer); asked += 1; timer = window.setTimeout(act, 350); save.textContent = save.dataset.save || ""; };
   text.addEventListener("input", () => { inForm = false; soon(() => void draft({ text: text.value })); });
@@ -105,7 +116,7 @@ function study(page, address) {
   control("add").addEventListener("change", () => { const name = control("add").value; control("add").value = ""; if (name) void change({ paradigms: [...gathered().paradigms, name] }); });
   save.addEventListener("click", async () => {
     clearTimeout(timer);
-    const said = await draft({ ...(inForm ? { data: gathered() } : { text: text.value }), save: "yes" });
+    const said = await draft({ ...(inForm ? { data: gathered(), texts } : { text: text.value }), save: "yes" });
     if (!said.wrong.length) void look();
   });
 
@@ -115,7 +126,7 @@ function study(page, address) {
     one.addEventListener("submit", (event) => {
       event.preventDefault();
       const act = /** @type {HTMLButtonElement | null} */ (event.submitter)?.value;
-      send(`${address}/${what}`, { ...Object.fromEntries(new FormData(one)), ...(act ? { what: act } : {}) }).then(
+      send(`${address}/${what}`, { ...Object.fromEntries(new FormData(one)), languages: languages(), ...(act ? { what: act } : {}) }).then(
         (said) => { problem.hidden = true; then(said); },
         (error) => { problem.textContent = error.message; problem.hidden = false; },
       );
@@ -144,6 +155,10 @@ function study(page, address) {
     drawTable("people", now.people);
     drawTable("sessions", now.sessions);
     $("nobody").hidden = !!now.people.length || !!now.sessions.length;
+    $("nobody").textContent = now.problem || $("nobody").dataset.says;
+    const fields = $("fields"), asks = /** @type {[string, Record<string, string>][]} */ (now.fields), shown = JSON.stringify(asks);
+    if (fields.dataset.shown !== shown) fields.replaceChildren(...asks.map(([name, label]) => element("label", {}, `${label[document.documentElement.lang] || label.en || name} `, element("input", { name: `field_${name}`, autocomplete: "off" }))));
+    fields.dataset.shown = shown; // what was typed stays until the study asks something else
     for (const select of /** @type {NodeListOf<HTMLSelectElement>} */ (document.querySelectorAll("select[name=visit]"))) {
       if ([...select.options].map((option) => option.value).join() !== now.visits.join()) select.replaceChildren(...now.visits.map((/** @type {string} */ visit) => new Option(visit, visit)));
     }

@@ -20,7 +20,7 @@ from spanlab.analysis.data import Scored, condition_looks, plural
 from spanlab.analysis.data.scoring import WHO
 from spanlab.analysis.data.style import Look, thin_lines
 from spanlab.analysis.data.unread import UNREAD_COLUMNS, unread_caption, with_unread
-from spanlab.analysis.figures import Wish
+from spanlab.analysis.figures import MarkedAnswers, Wish
 from spanlab.analysis.figures.effect_figure import looks_of
 from spanlab.analysis.figures.figure import (
     BAR_LABELS,
@@ -32,7 +32,7 @@ from spanlab.analysis.figures.figure import (
     named_paradigms,
     with_bars,
 )
-from spanlab.analysis.figures.marked_answers import MarkedAnswers, between_edges, rows_with
+from spanlab.analysis.figures.marked_answers import between_edges, rows_with
 from spanlab.analysis.nback import FAMILIES, PUBLISHED, REFERENCE, STUDY_MODEL, nback_cells
 from spanlab.analysis.nback.cells import AVERAGED
 from spanlab.analysis.nback.measures import GRID, OURS, Rules, describe_exceptions, gridded_blocks
