@@ -160,7 +160,9 @@ def _head(card: Mapping[str, Any]) -> list[str]:
     return [
         _text(28, 40, agent["name"], size=24, weight=650),
         _text(28, 62, f"{kind} · suite {suite['name']}, version {suite['version']} · {trials}", "bc-soft"),
-        _text(28, 81, f"wordings: {', '.join(card['wordings'])}" if "wordings" in card else _networks(card), "bc-soft"),
+        _text(
+            28, 81, f"wordings: {', '.join(card['wordings'])}" if "wordings" in card else _networks(card), "bc-soft", 12
+        ),
     ]
 
 
