@@ -210,9 +210,7 @@ class Reports:
 def _figures_of(page: str) -> dict[str, Any]:
     """Return what the page of a report draws."""
     found = _FIGURES.search(page)
-    if found is None:
-        return {}
-    return json.loads(found[2])
+    return {} if found is None else json.loads(found[2])
 
 
 @lru_cache(maxsize=2)

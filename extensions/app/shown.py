@@ -222,9 +222,11 @@ def look_at(data: Path, path: str, key: str, others: Sequence[tuple[str, str]], 
     trial, keys = taken[key], list(taken)
     at = keys.index(key)
     takers = [_taken_by(data, who, path, trial)]
-    for other, name in others:
-        if other != path and (same := _same(data / other, trial)) is not None:
-            takers.append(_taken_by(data, name, other, same))
+    takers += [
+        _taken_by(data, name, other, same)
+        for other, name in others
+        if other != path and (same := _same(data / other, trial)) is not None
+    ]
     return {
         "paradigm": session.paradigm.name,
         "title": session.paradigm.title,

@@ -174,8 +174,7 @@ def _difference(of: Callable[[Rows], float]) -> Callable[[Rows], float]:
 
 
 def _mean_time(rows: Rows) -> float:
-    times = rows["rt_ms"][(rows["correct"] == 1) & np.isfinite(rows["rt_ms"])]
-    return _mean(times)
+    return _mean(rows["rt_ms"][(rows["correct"] == 1) & np.isfinite(rows["rt_ms"])])
 
 
 #: By the value of an effect that a paradigm's file declares, its unit and its size in one person.

@@ -335,9 +335,7 @@ def _people(people: Path | None) -> dict[str, str] | None:
     if people is None:
         return None
     files = [people] if people.is_file() else sorted(people.rglob("events.jsonl"))
-    digest = hashlib.sha256()
-    for file in files:
-        digest.update(file.read_bytes())
+    digest = hashlib.sha256(b"".join(file.read_bytes() for file in files))
     return {"name": people.name, "sha256": digest.hexdigest()}
 
 
@@ -416,16 +414,11 @@ def published_cards(suite: Suite) -> Iterator[dict[str, Any]]:
         taken = {
             name: next((one for one in answerers if one.name == model), None) for name, answerers in models.items()
         }
-        effects, pictures = [], {}
-        for effect in suite.effects:
-            effects.append(
-                effect_entry(
-                    effect, taken.get(effect.paradigm), models.get(effect.paradigm, []), taken.get(effect.paradigm)
-                )
-            )
-        for name, agent in taken.items():
-            if agent is not None:
-                pictures[name] = curves(name, agent, models[name])
+        effects = [
+            effect_entry(one, taken.get(one.paradigm), models.get(one.paradigm, []), taken.get(one.paradigm))
+            for one in suite.effects
+        ]
+        pictures = {name: curves(name, agent, models[name]) for name, agent in taken.items() if agent is not None}
         blocks = sum(
             count["n_trials"] for agent in taken.values() if agent is not None for count in agent.counts.values()
         )

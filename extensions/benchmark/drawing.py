@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from spanlab.core import SpanLabError, __version__, write_json, write_whole
+from spanlab.core import SpanLabError, __version__, grouped, write_json, write_whole
 
 from .card import NO_VERDICTS, UNKNOWN
 
@@ -168,9 +168,7 @@ def _head(card: Mapping[str, Any]) -> list[str]:
 
 def _networks(card: Mapping[str, Any]) -> str:
     """The networks that answered, where the card's name stands for several."""
-    took: dict[str, list[str]] = {}
-    for session in card["sessions"]:
-        took.setdefault(session["answered"].removeprefix("network:"), []).append(session["paradigm"])
+    took = grouped((one["answered"].removeprefix("network:"), one["paradigm"]) for one in card["sessions"])
     return " · ".join(f"{name}: {', '.join(paradigms)}" for name, paradigms in took.items()) if len(took) > 1 else ""
 
 

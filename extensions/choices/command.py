@@ -98,9 +98,11 @@ def score_choices(
         rows.append({"session": str(folder), "agent": spec, **bits.to_record()})
         some = done.setdefault((spec, str(scored.info["paradigm"])), {})
         some[str(scored.info["participant"] or scored.info["session"])] = bits
-    for (spec, paradigm), some in done.items():
-        if len(some) > 1:
-            found.lines.append(f"{paradigm}, {spec}: {over_people([*some.values()], [*some])}")
+    found.lines += [
+        f"{paradigm}, {spec}: {over_people([*some.values()], [*some])}"
+        for (spec, paradigm), some in done.items()
+        if len(some) > 1
+    ]
     found.tables = {"choices": rows}
     return found
 

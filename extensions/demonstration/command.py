@@ -4,8 +4,9 @@ results. It uses public functions, and a chat server of its own."""
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -16,7 +17,7 @@ import typer
 from spanlab import SessionResult, compare, figure, replay, run
 from spanlab.api import PathLike, public
 from spanlab.api.options import one_trial
-from spanlab.core import PARTICIPANT, SpanLabError, make_folder, write_whole
+from spanlab.core import PARTICIPANT, SpanLabError, grouped, make_folder, write_whole
 from spanlab.core.agent_kinds import NETWORK
 from spanlab.core.doors import how_to_install, installed
 
@@ -143,12 +144,14 @@ def _stage(what: str) -> Iterator[None]:
     print(f" {time.monotonic() - began:.1f} s", flush=True)
 
 
-#: The figures of the page: paradigm, figure, heading.
+#: The figures of the page: paradigm, figure, its horizontal axis, and what is said of who did best
+#: where on it.
 PICTURES = (
-    ("vsr", "serial_position", "Serial position, with primacy and recency"),
-    ("smu", "set_size", "Set size"),
-    ("nback_spatial", "nback_published", "N-back, with a published language model"),
+    ("vsr", "serial_position", "serial_position", "remembered the {ordinal} item of the list best"),
+    ("smu", "set_size", "set_size", "did best at set size {number}"),
+    ("nback_spatial", "nback_published", "n", "did best at {number}-back"),
 )
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 #: Widths of the figures on a page of 1,024 px, half of it and whole, and on that of a telephone,
 #: which has a drawing of its own.
 _NARROW_MM, _WIDE_MM, _TELEPHONE_MM = 130.0, 270.0, 92.0
@@ -170,64 +173,97 @@ def first_page(data: Path, report: Path) -> Path:
     taken = [SessionResult(folder) for folder in find_sessions([data])]
     # networks and people: others are simulated or scripted
     real = [one for one in taken if one.info["agent_kind"] in (NETWORK.name, PARTICIPANT.name)]
-    findings = _findings(data)
+    effects = _effects(data)
     figures = []
-    for paradigm, name, heading in PICTURES:
+    for paradigm, name, axis, said in PICTURES:
         wide = name == "nback_published"
         widths_mm = {"desk": _WIDE_MM if wide else _NARROW_MM, "telephone": _TELEPHONE_MM}
-        drawings = next((drawn for some in (real, taken) if (drawn := _drawn(name, paradigm, some, widths_mm))), "")
-        if drawings:
-            found = findings.get(paradigm, "")
-            figures.append(f"<figure{' class=wide' * wide}><h2>{escape(heading)}</h2>{found}{drawings}</figure>")
+        drawn = next(filter(None, (_drawn(name, paradigm, some, widths_mm) for some in (real, taken))), None)
+        if drawn:
+            shown, drawings = drawn
+            best = escape(_best(shown.to_frame(), axis, said))
+            who = {look.label for look in shown.drawing.agents}
+            claimed = _claimed(effects[paradigm], who) if paradigm in effects else ""
+            figures.append(f"<figure{' class=wide' * wide}><h2>{best}</h2>{claimed}{drawings}</figure>")
     css = files("spanlab.core").joinpath("page.css").read_text("utf-8")
     page = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,'
         ' initial-scale=1"><title>SpanLab: people and'
         f' machines</title><style>{css}{_STYLE}</style></head><body><header><div class="bar"><span'
-        ' class="mark">SpanLab</span></div><h1>People and machines, one experiment</h1><p class="lead">Published'
-        " results of people and language models, next to what was run on this computer.</p></header><main><div"
-        f' class="pictures">{"".join(figures)}</div><p>The simulated participant and observers, guessing, and the'
-        f' scripted chat server are in <a href="report/{report.name}">the whole report</a>, with every test and'
-        " table.</p></main></body></html>\n"
+        ' class="mark">SpanLab</span></div><h1>People and machines, one experiment</h1></header><main><div'
+        f' class="pictures">{"".join(figures)}</div><p>Published results of people and language models, next to what'
+        " was run on this computer. The simulated participant and observers, guessing, and the scripted chat server"
+        f' are in <a href="report/{report.name}">the whole report</a>, with every test and table.</p></main></body>'
+        "</html>\n"
     )
     path = report.parent.parent / "first.html"
     write_whole(path, page.encode())
     return path
 
 
-def _findings(data: Path) -> dict[str, str]:
-    """What was found in each paradigm, in the report's own sentence."""
+def _effects(data: Path) -> dict[str, Any]:
+    """What the report claims of the effect of each paradigm."""
     from spanlab.analysis.data import load
     from spanlab.analysis.report.paradigm import numbers_of_all
 
     found = load([data])
-    effects = {name: one.effect for name, one in numbers_of_all(found, [*found.scored.parts]).items()}
-    return {
-        name: f"<p><b>{escape(effect.sentence[0])}</b>{escape(effect.sentence[1])}</p>"
-        for name, effect in effects.items()
-        if effect is not None
-    }
+    numbers = numbers_of_all(found, [*found.scored.parts])
+    return {name: one.effect for name, one in numbers.items() if one.effect is not None}
 
 
-def _drawn(name: str, paradigm: str, sessions: Sequence[SessionResult], widths_mm: Mapping[str, float]) -> str:
-    """A figure as SVG for each kind of screen, so wide that its letters keep their size on the page,
-    for light and dark; empty where these sessions do not have it."""
+def _claimed(effect: Any, shown: Set[str]) -> str:
+    """The report's sentence on an effect, about who is in the figure; empty where it says nothing of
+    them."""
+    parts = [(words, tuple(one for one in claims if one.agent in shown)) for words, claims in effect.parts]
+    name, rest = replace(effect, parts=tuple(part for part in parts if part[1])).sentence
+    return f"<p><b>{escape(name)}</b>{escape(rest)}</p>" if any(claims for _, claims in parts) else ""
+
+
+def _best(table: Any, axis: str, said: str) -> str:
+    """Who did best where in a figure, in a sentence for each place: people first."""
+    from spanlab.analysis.data import listed
+
+    curves = table[table["measure"] == "accuracy"] if "measure" in table else table
+    highest = curves.loc[curves.dropna(subset=["mean"]).groupby("agent")["mean"].idxmax()].to_dict("records")
+    highest.sort(key=lambda row: row["agent_kind"] == NETWORK.name)
+    sentences = []
+    for number, rows in grouped((int(row[axis]), row) for row in highest).items():
+        who = listed([_called(row["agent"], row["agent_kind"]) for row in rows]) + " both" * (len(rows) == 2)
+        did = said.format(number=number, ordinal=_ORDINALS[number - 1])
+        right = listed([f"{row['mean']:.0%}" for row in rows])
+        sentences.append(f"{who[0].upper()}{who[1:]} {did} ({right} right).")
+    return " ".join(sentences)
+
+
+def _called(agent: str, kind: str) -> str:
+    """Somebody in a sentence for who has not seen a name of SpanLab's before."""
+    name, _, what = agent.partition(" (")
+    known = {"people)": f"people ({name})", "recomputed)": f"the language model {name}"}
+    return "the network" if kind == NETWORK.name else known.get(what, name)
+
+
+def _drawn(
+    name: str, paradigm: str, sessions: Sequence[SessionResult], widths_mm: Mapping[str, float]
+) -> tuple[Any, str] | None:
+    """A figure, and its drawings as SVG for each kind of screen, so wide that its letters keep their
+    size on the page, for light and dark; None where these sessions do not have it."""
     from spanlab.analysis.figures import Sheet, draw
     from spanlab.analysis.figures.charts import THEMES, held
 
     chosen = [one.folder for one in sessions if one.info["paradigm"] == paradigm]
     if not chosen:
-        return ""
+        return None
     try:
-        drawn = figure(name, chosen, paradigm=paradigm).drawing
+        shown = figure(name, chosen, paradigm=paradigm)
+        drawn = shown.drawing
         drawings = {
             (screen, theme): held(draw(drawn.spec, drawn.agents, Sheet(width_mm=width_mm, theme=theme)))
             for screen, width_mm in widths_mm.items()
             for theme in THEMES
         }
     except SpanLabError:
-        return ""
-    return "".join(
+        return None
+    return shown, "".join(
         f'<div class="{screen}"><div class="{theme}">'
         # clipping paths have other names than those of the other drawings of the page
         + drawing.replace('id="', f'id="{name}-{screen}-{theme}-').replace("url(#", f"url(#{name}-{screen}-{theme}-")

@@ -150,15 +150,15 @@ class Study:
         rows: list[tuple[str, ...]] = []
         for group, members in self.groups.items():
             listed = members if len(members) <= most else ()
-            for fits in listed:
-                for one in fits:
-                    rows.append(
-                        (
-                            one.answerer.name,
-                            one.fit.model.name,
-                            ", ".join(_with_interval(one, name) for name in one.fit.values),
-                        )
-                    )
+            rows += [
+                (
+                    one.answerer.name,
+                    one.fit.model.name,
+                    ", ".join(_with_interval(one, name) for name in one.fit.values),
+                )
+                for fits in listed
+                for one in fits
+            ]
             if not listed:
                 for same in zip(*members, strict=True):
                     names = dict.fromkeys(name for one in same for name in one.fit.values)

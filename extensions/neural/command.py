@@ -157,19 +157,19 @@ def analyse(checkpoint: str, output: Path, how: Analysis) -> Path:
             observed[task] = studied.observe(view, _trials(sources[task], trials, seed, made))
             tell(number + 1, len(chosen))
     states = [_states(names[task], observed[task]) for task in chosen]
-    for task in chosen:
-        if trials < (count := len(sources[task].combinations)):
-            notes.append(
-                f"{task}: {trials} trials do not reach all of its {count} combinations of factor levels; take more with"
-                " --trials."
-            )
+    notes += [
+        f"{task}: {trials} trials do not reach all of its {count} combinations of factor levels; take more with"
+        " --trials."
+        for task in chosen
+        if trials < (count := len(sources[task].combinations))
+    ]
     notes += [f"{task}: the network guesses. {said}" for task in chosen if (said := guesses(observed[task]))]
-    for name in dict.fromkeys(names.values()):
-        if len(together := [task for task in chosen if names[task] == name]) > 1:
-            notes.append(
-                f"{name}: the trials of {', '.join(together)} are looked at as one task, as published, so differences"
-                " between these tasks count as variance; --apart keeps them apart."
-            )
+    notes += [
+        f"{name}: the trials of {', '.join(together)} are looked at as one task, as published, so differences"
+        " between these tasks count as variance; --apart keeps them apart."
+        for name in dict.fromkeys(names.values())
+        if len(together := [task for task in chosen if names[task] == name]) > 1
+    ]
     command = ["spanlab", "neural", checkpoint, "-o", str(output)] + ["--tasks", ",".join(chosen)] * bool(how.tasks)
     command += ["--trials", str(trials), "--seed", str(seed)] + ["--generator", made] * (made != "corrected")
     command += [part for file in how.paradigms for part in ("--paradigm", str(file))] + ["--apart"] * how.apart

@@ -303,9 +303,7 @@ def _take(shared: Any, job: str) -> str:
     folder = Path(job)
     try:
         with only_writer(folder):
-            if (folder / DONE).exists():
-                return "done already"
-            return _trained(folder)
+            return "done already" if (folder / DONE).exists() else _trained(folder)
     except TakenError:
         return "another process trains it"
 

@@ -5,20 +5,40 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from spanlab import compare, replay
-from spanlab.extensions.demonstration.command import first_page
+from spanlab.extensions.demonstration.command import _best, _claimed, _effects, first_page
 
 
 @pytest.mark.slow
 def test_the_finding_stands_above_the_figure(tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    agents, levels = ["capacity", "network:limited"], {"list_length": 6}
+    agents, levels = ["capacity", "network:limited", "network:laptop"], {"list_length": 6}
     session = replay("vsr", agents, trials=16, levels=levels, data=tmp_path / "data", say=lambda _: None)
     page = first_page(session.folder.parent, tmp_path / "report" / "report.html").read_text(encoding="utf-8")
-    found = "<p><b>Primacy and recency in lists of 6</b>: the first item .*network:small-vsr-plain-s1@54% .*</p><div"
-    assert re.search(found, page)
+    found = r"<p><b>Primacy and recency in lists of 6</b>: the first item .*network:small-vsr-plain-s1@\d+% .*</p><div"
+    assert re.search(rf"<h2>People \(Avons 1998\) [^<]*remembered the first item of the list best .*</h2>{found}", page)
+    (effect,) = _effects(session.folder.parent).values()
+    one, other = {claim.agent for claim in effect.claims}
+    assert one in _claimed(effect, {one})
+    assert other not in _claimed(effect, {one})
+    assert _claimed(effect, {"people"}) == ""
+
+
+@pytest.mark.parametrize(
+    ("networks", "said"),
+    [
+        ((0.9, 0.5), "People (Avons 1998) and the network both did best at 1 (64% and 90% right)."),
+        ((0.4, 0.5), "People (Avons 1998) did best at 1 (64% right). The network did best at 2 (50% right)."),
+    ],
+)
+def test_who_did_best_where_is_said_with_people_first(networks: tuple[float, float], said: str) -> None:
+    means = {("network", "network:a (noise added)"): networks, ("group means", "Avons 1998 (people)"): (0.64, 0.5)}
+    rows = [(*who, at, mean) for who, both in means.items() for at, mean in enumerate(both, start=1)]
+    table = pd.DataFrame(rows, columns=["agent_kind", "agent", "n", "mean"])
+    assert _best(table, "n", "did best at {number}") == said
 
 
 def test_the_first_page_says_what_the_report_says(tmp_path: Path) -> None:

@@ -147,17 +147,17 @@ def _bars(values: np.ndarray, low: float, high: float) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for role, series in (("signed", known), ("unsigned", np.abs(known))):
         counts, _ = np.histogram(series, edges)
-        for count, left in zip(counts, edges, strict=False):
-            if count:
-                rows.append(
-                    {
-                        "role": role,
-                        "x": float(left),
-                        "x2": float(left + BIN),
-                        "count": int(count),
-                        "range": f"{left:g} to {left + BIN:g}",
-                    }
-                )
+        rows += [
+            {
+                "role": role,
+                "x": float(left),
+                "x2": float(left + BIN),
+                "count": int(count),
+                "range": f"{left:g} to {left + BIN:g}",
+            }
+            for count, left in zip(counts, edges, strict=False)
+            if count
+        ]
     return rows
 
 

@@ -211,7 +211,10 @@ def _published(name: str, title: str, data: Data, wish: Wish) -> Computed:
     whole = pd.concat([table, *theirs], ignore_index=True)
     known = {recomputed_name(model) for model in _DRAWN} | set(table["agent"])
     drawn = whole[whole["agent"].isin(known)]
-    explanation = f"{_THEIRS} |d′|, without its sign as there, is above 0 for guessing, too; the table has it signed."
+    explanation = (
+        f"{_THEIRS} Hits: repetitions that were noticed. False alarms: others that were taken for one. Sensitivity: by"
+        " how much hits exceed false alarms (d′, whose sign the study drops: guessing is above 0, too)."
+    )
     if theirs:
         explanation += " Hollow points: recomputed from the study's raw answers; other sessions in other blocks."
     computed = _over_n(

@@ -72,18 +72,15 @@ class Fields:
 
     def wholes(self, key: str, length: int | None = None) -> list[int]:
         """A list of whole numbers."""
-        value = self.any(key)
-        return wholes(value, length, self._at(key))
+        return wholes(self.any(key), length, self._at(key))
 
     def word(self, key: str, of: Mapping[Any, T]) -> T:
         """The meaning of a value that must be one of some words (or numbers, or null)."""
-        value = self.any(key)
-        return one_of(value, of, self._at(key))
+        return one_of(self.any(key), of, self._at(key))
 
     def list(self, key: str, length: int | None = None) -> list[Any]:
         """A list."""
-        value = self.any(key)
-        return members(value, length, self._at(key))
+        return members(self.any(key), length, self._at(key))
 
     def numbered(self, key: str, length: int, first: int = 0) -> list[Any]:
         """A list that was written as an object with the keys ``first``, ``first + 1`` and so on."""
