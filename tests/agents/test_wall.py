@@ -214,9 +214,7 @@ def reachable(value: Any) -> Iterator[Any]:
             "args",
             "keywords",
         ]
-        for name in inside:
-            if name != "__weakref__":
-                waiting.append(getattr(one, name, None))
+        waiting += [getattr(one, name, None) for name in inside if name != "__weakref__"]
 
 
 @pytest.mark.sampled(25)

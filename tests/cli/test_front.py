@@ -109,12 +109,10 @@ def test_values_are_refused_in_plain_words(run: Run, line: list[str], said: str)
         (["replay", "vsr", "--agnet", "ideal"], "No such option: --agnet; did you mean '--agent'? (see"),
         (["replay", "vsr", "--model", "m"], "No such option: --model; name a chat model with --agent chat:MODEL"),
         (["compare", "data", "--limit", "5"], "No such option: --limit (see"),
-        (["check", "colon.yaml"], "colon.yaml:2 not valid YAML: there is a line without a colon; write KEY: VALUE"),
         (["check", "consent.yaml"], "consent.yaml:4 consent: expected a text for each language, such as en: ..."),
     ],
 )
 def test_slips_are_told_with_what_was_meant(run: Run, tmp_path: Path, line: list[str], said: str) -> None:
-    (tmp_path / "colon.yaml").write_text("study: s\ntitle S\nparadigms: [vsr]\n", encoding="utf-8")
     (tmp_path / "consent.yaml").write_text("study: s\ntitle: S\nparadigms: [vsr]\nconsent: text\n", encoding="utf-8")
     assert said in complaint(*run(*line))
 

@@ -142,9 +142,7 @@ def _names(stimulus: Stimulus) -> str:
 def _keys(value: Any) -> Any:
     """The names in a percept, in the order in which they stand there; how many cells are filled is
     a matter of the display."""
-    if isinstance(value, Mapping):
-        return [[key, _keys(inner)] for key, inner in value.items()]
-    return None
+    return [[key, _keys(inner)] for key, inner in value.items()] if isinstance(value, Mapping) else None
 
 
 # -- guessing --------------------------------------------------------------------------------------

@@ -74,8 +74,7 @@ def test_help_names_every_target(copy: Path) -> None:
 
 
 def _phrases(line: str) -> list[str]:
-    words = line.split()
-    return [f"{a} {b}" for a, b in itertools.pairwise(words)]
+    return [f"{a} {b}" for a, b in itertools.pairwise(line.split())]
 
 
 def module(name: str) -> ModuleType:

@@ -47,12 +47,12 @@ def text(path: Path) -> str | None:
 
 
 def test_no_file_speaks_of_one_machine_or_of_how_it_was_made() -> None:
-    found = []
-    for path in tracked():
-        for number, line in enumerate((text(path) or "").splitlines(), 1):
-            if FOREIGN.search(line):
-                found.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()[:120]}")
-    assert not found, "\n".join(found)
+    assert not [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()[:120]}"
+        for path in tracked()
+        for number, line in enumerate((text(path) or "").splitlines(), 1)
+        if FOREIGN.search(line)
+    ]
 
 
 def test_no_secrets_and_no_large_files() -> None:

@@ -47,8 +47,7 @@ def draw(name: str, seed: int = 1, **parameters: Any) -> Any:
 
 def many(name: str, times: int = 5000, **parameters: Any) -> list[Any]:
     """Values for the seeds 0, 1, 2 and so on."""
-    one = sampler(name, **parameters)
-    return [one.draw(stream("p", seed, "d")) for seed in range(times)]
+    return [sampler(name, **parameters).draw(stream("p", seed, "d")) for seed in range(times)]
 
 
 def members(of: Any) -> list[Any]:

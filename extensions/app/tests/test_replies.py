@@ -71,41 +71,28 @@ def test_the_command_the_page_and_the_bundle_show_the_same(folder: Path, tmp_pat
 def test_a_bundle_has_what_was_named_and_no_answers_of_people(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for person in ("vsr-p01-s3", "vsr-recorded-p01-s3"):
-        shutil.copytree(GOLDEN / person, folder / "lab" / person)
-    shutil.copytree(GOLDEN / CHAT, folder / "lab" / "again")
-    damaged = folder / "p07"
-    shutil.copytree(GOLDEN / "vsr-p01-s3", damaged)
-    (damaged / "session.json").write_text("{}", encoding="utf-8")
-    whole = spanlab.view(folder, output=tmp_path / "whole")
-    in_whole = {row[0] for row in data_of(tmp_path / "whole", "table")["rows"]}
-    assert in_whole == {CHAT, "lab/again", *(path.name for path in folder.glob("vsr-ideal-*"))}
-    written = {path: path.read_text("utf-8") for path in (tmp_path / "whole").rglob("*.js")}
-    assert not [path for path, text in written.items() if "p01" in f"{path.name}{text}" or "p07" in text]
-    assert whole.cautions == ["p07 is left out, as it cannot be read"]
+    for name, place in (("vsr-p01-s3", "P01"), ("vsr-recorded-p01-s3", "replay"), (CHAT, "again")):
+        shutil.copytree(GOLDEN / name, folder / "lab" / place)
+    spanlab.view(folder, output=tmp_path / "whole")
+    machines = {CHAT, "lab/again", *(path.name for path in folder.glob("vsr-ideal-*"))}
+    assert {row[0] for row in data_of(tmp_path / "whole", "table")["rows"]} == machines
+    assert not [path for path in (tmp_path / "whole").rglob("*.js") if "p01" in path.read_text("utf-8").lower()]
     monkeypatch.chdir(folder / CHAT)
-    assert not spanlab.view(".", output=tmp_path / "one").cautions
+    spanlab.view(".", output=tmp_path / "one")
     assert {row[0] for row in data_of(tmp_path / "one", "table")["rows"]} == {CHAT}
     assert [path.name for path in (tmp_path / "one" / "data").iterdir() if path.is_dir()] == [CHAT]
-    opened: list[str] = []
-    monkeypatch.setattr(
-        "spanlab.extensions.app.command._open",
-        lambda data, port, language, browser, page: opened.append(f"{data} {page}"),
-    )
-    spanlab.view(".")
-    assert opened == [f"{folder} /replies?search={CHAT}"]
 
 
-def test_an_odd_record_is_left_out_and_named(folder: Path, tmp_path: Path) -> None:
-    odd = folder / "odd"
-    shutil.copytree(GOLDEN / CHAT, odd)
-    (odd / "session.json").write_text(
-        json.dumps(json.loads((odd / "session.json").read_text("utf-8")) | {"prices": {"input": 1}}), encoding="utf-8"
-    )
+def test_an_odd_record_is_left_out_and_named_but_not_to_colleagues(folder: Path, tmp_path: Path) -> None:
+    for name, change in (("p07", {"created": 1}), ("odd", {"prices": {"input": 1}})):
+        shutil.copytree(GOLDEN / CHAT, folder / name)
+        info = json.loads((folder / name / "session.json").read_text("utf-8")) | change
+        (folder / name / "session.json").write_text(json.dumps(info), encoding="utf-8")
     page = let_in(folder).get("/replies/data/table").json()
-    assert page["unread"] == ["odd"]
-    assert {row[2] for row in page["rows"]} == {"chat", "ideal"}
-    assert spanlab.view(folder, output=tmp_path / "bundle").cautions == ["odd is left out, as it cannot be read"]
+    assert (page["unread"], {row[2] for row in page["rows"]}) == (["p07", "odd"], {"chat", "ideal"})
+    made = spanlab.view(folder, output=tmp_path / "bundle")
+    assert made.cautions == ["p07 is left out, as it cannot be read", "odd is left out, as it cannot be read"]
+    assert data_of(tmp_path / "bundle", "table")["unread"] == []
 
 
 def test_what_a_model_wrote_is_text_and_an_unread_reply_is_called_so(tmp_path: Path) -> None:

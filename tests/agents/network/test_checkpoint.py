@@ -49,8 +49,7 @@ class Hostile:
 
 
 def changed(**changes: Any) -> dict[str, Any]:
-    data = torch.load(locate("laptop"), weights_only=True)
-    return {**data, **changes}
+    return {**torch.load(locate("laptop"), weights_only=True), **changes}
 
 
 def half_zeros(path: Path) -> None:

@@ -96,9 +96,7 @@ def stage_of(look: Mapping[str, Any], heading: str, phase: str) -> str:
         return f"trial: {phase}" if where and phase and what == "answer" else ""
     if look["form"]:
         return "fields, with what is wrong" if "abc" in look["values"] else "fields"
-    if not heading:
-        return ""
-    return f"page: {heading}"
+    return f"page: {heading}" if heading else ""
 
 
 _MORE = """JSON.stringify({

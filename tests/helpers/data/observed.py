@@ -183,16 +183,16 @@ def recall(
             }
         )
         rows[-1]["answer"] = str(cell) if found else None
-    for place, cell in enumerate(answer, start=1):
-        if cell not in presented:
-            rows.append(
-                {
-                    **common,
-                    "serial_position": None,
-                    "output_position": place,
-                    "correct_answer": None,
-                    "answer": str(cell),
-                    "correct": False,
-                }
-            )
+    rows += [
+        {
+            **common,
+            "serial_position": None,
+            "output_position": place,
+            "correct_answer": None,
+            "answer": str(cell),
+            "correct": False,
+        }
+        for place, cell in enumerate(answer, start=1)
+        if cell not in presented
+    ]
     return pd.concat([base, pd.DataFrame(rows)], ignore_index=True)

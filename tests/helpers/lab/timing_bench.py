@@ -124,18 +124,18 @@ def main(count: int) -> None:
         while sum(len(event["shown"]) for event in events) < count:
             number += 1
             steps = bench.trial(trial(number), once=True)
-            for place, step in enumerate(steps, start=1):
-                events.append(
-                    {
-                        "event": "step",
-                        "trial": str(number),
-                        "attempt": 1,
-                        "step": place,
-                        "phase": "test",
-                        "shown": step["shown"],
-                        "notes": step["notes"],
-                    }
-                )
+            events += [
+                {
+                    "event": "step",
+                    "trial": str(number),
+                    "attempt": 1,
+                    "step": place,
+                    "phase": "test",
+                    "shown": step["shown"],
+                    "notes": step["notes"],
+                }
+                for place, step in enumerate(steps, start=1)
+            ]
         apparatus = bench.agent.apparatus()
         bench.close()
     print(json.dumps({"events": events, "hz": apparatus["hz"], "favoured": favoured}))

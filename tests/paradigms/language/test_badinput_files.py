@@ -27,6 +27,7 @@ from spanlab.paradigms.design import session_design
 from spanlab.paradigms.language.schema import DatasetDesign
 from spanlab.paradigms.language.yaml_source import library_file as library_path
 from spanlab.paradigms.paradigm import paradigm_from_data
+from spanlab.sessions.studies import load_study
 
 #: loading and compiling are a fraction of a million additions; a hostile file may cost as much as
 #: some hundred millions
@@ -366,3 +367,15 @@ def test_what_is_no_file_is_told(source: str) -> None:
     for one in (source, Path(source)):
         with pytest.raises(SpanLabError, match=r"."):
             load_paradigm(one)
+
+
+@pytest.mark.parametrize("name", ["vsr", "smu", "continuous_colour", "axcpt", "study"])
+def test_a_colon_that_is_missing_is_told_at_its_line(tmp_path: Path, name: str) -> None:
+    """Of each key in turn; a line that the one before it goes on with is an odd value there."""
+    source = library_path(name) or Path(__file__).parents[3] / "api" / "templates" / "study.yaml"
+    broken, lines = tmp_path / "broken.yaml", source.read_text("utf-8").splitlines()
+    for at, key in ((at, key) for at, line in enumerate(lines) if (key := re.match(r" *(- )?\w+(?=:( |$))", line))):
+        broken.write_text("\n".join([*lines[:at], key[0] + key.string[key.end() + 1 :], *lines[at + 1 :]]), "utf-8")
+        inside = rf"broken.yaml:{at + 1} .*(without a colon; write KEY: VALUE|expected .*; found )"
+        with pytest.raises(ParadigmError, match=inside):
+            (load_study if name == "study" else load_paradigm)(broken)

@@ -5,7 +5,6 @@ and the nearest valid name."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,8 @@ import pytest
 from command_line import Run, complaint
 from paradigm_texts import PROBE, asked, problems, text
 
-import spanlab
-from spanlab.api.starting import Kind
-from spanlab.core.errors import ParadigmError
 from spanlab.paradigms import load_paradigm
-from spanlab.paradigms.language.yaml_source import library_file, parse, scalar
-from spanlab.sessions.studies import load_study
+from spanlab.paradigms.language.yaml_source import parse, scalar
 from spanlab.stimuli import STIMULI
 
 
@@ -198,20 +193,6 @@ def test_mistakes_are_told_with_line_and_key(run: Run, tmp_path: Path, content: 
     err = complaint(*run("check", "small.yaml"))
     for line in expected:
         assert line.split(" (with seed")[0] in err
-
-
-@pytest.mark.parametrize("name", ["vsr", "smu", "continuous_colour", "axcpt", "lab"])
-def test_a_colon_that_is_missing_is_told_at_its_line(tmp_path: Path, name: str) -> None:
-    """Of each key in turn; a line that the one before it goes on with is an odd value there."""
-    source = library_file(name) or spanlab.new(Kind.STUDY, name, output=tmp_path).file
-    broken, lines = tmp_path / "broken.yaml", source.read_text("utf-8").splitlines()
-    keys = [(at, key) for at, line in enumerate(lines) if (key := re.match(r" *(- )?\w+(?=:( |$))", line))]
-    for at, key in keys:
-        broken.write_text("\n".join([*lines[:at], key[0] + key.string[key.end() + 1 :], *lines[at + 1 :]]), "utf-8")
-        with pytest.raises(ParadigmError) as told:
-            (load_study if name == "lab" else load_paradigm)(broken)
-        inside = re.compile(rf"broken.yaml:{at + 1} .*(without a colon; write KEY: VALUE|expected .*; found )")
-        assert inside.match(str(told.value)), (lines[at], str(told.value))
 
 
 YAML: list[tuple[str | bytes, str]] = [
