@@ -205,7 +205,11 @@ def _page(
         for name, one in numbers.items()
         for text in one.undescribed
     ]
-    title, lead, facts = opening(data.sessions, data.scored, names) if names or not spans else opening_of_spans(spans)
+    title, lead, facts = (
+        opening(data.sessions, data.scored, names, any(one.printed and not one.nback for one in numbers.values()))
+        if names or not spans
+        else opening_of_spans(spans)
+    )
     folders = [*map(Path, files_of(commands.data)[1])]
     figure = partial(folder.figure, table="", styles=styles)
     added = added_sections(SectionRequest(folders, data, options.rules, folder.table, figure, commands.added))

@@ -393,16 +393,23 @@ def _listed_titles(titles: Sequence[str]) -> str:
     return listed(titles) if len(titles) <= MOST_TITLES else plural(len(titles), "paradigm")
 
 
-def opening(sessions: Sequence[SessionFacts], scored: Scored, names: Sequence[str]) -> tuple[str, str, list[str]]:
-    """Title, first paragraph and the line of facts of a report on these paradigms."""
+def opening(
+    sessions: Sequence[SessionFacts], scored: Scored, names: Sequence[str], published: bool = False
+) -> tuple[str, str, list[str]]:
+    """Title, first paragraph and the line of facts of a report on these paradigms; of published people,
+    too, where its figures show them (``published``)."""
     items = scored.items
     agents = ranked(items[["agent", "agent_kind"]].drop_duplicates())
-    people = bool((agents["agent_kind"] == PARTICIPANT.name).any())
     verdicts = [same_trials(items[items["paradigm"] == name])[0] for name in names]
     if not names:
         return "Nothing to compare yet", "There is no scored answer in these data.", [plural(len(sessions), "session")]
-    machines = bool(agents["agent_kind"].ne(PARTICIPANT.name).any())
-    who = {(True, True): "people and machines", (True, False): "people", (False, True): "machines"}[people, machines]
+    roles = [kind_named(kind).role for kind in agents["agent_kind"]]
+    there = {
+        "people": published or "person" in roles,
+        "a simulated participant": "stand-in" in roles,
+        "machines": any(role not in ("person", "stand-in") for role in roles),
+    }
+    who = listed([words for words, are in there.items() if are])
     alone = len(agents) == 1
     titles = _listed_titles([title_of(name, sessions) for name in names])
     short = titles if len(names) <= MOST_IN_TITLE else plural(len(names), "paradigm")

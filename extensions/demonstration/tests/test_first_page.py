@@ -51,5 +51,6 @@ def test_the_first_page_says_what_the_report_says(tmp_path: Path) -> None:
     page = first_page(tmp_path / "data", report).read_text(encoding="utf-8")
     sentences = re.findall(r"<p><b>[^<]*</b>: ([^<]*)</p>", page)
     assert len(sentences) == 2
+    assert ": people and machines</h1>" in report.read_text(encoding="utf-8")
     text = " ".join(re.sub("<[^>]*>", "", report.read_text(encoding="utf-8")).split())
     assert [said for said in sentences if " ".join(said.split()) not in text] == []
