@@ -54,7 +54,7 @@ def test_the_page_opens_with_everybody_and_the_effect(tmp_path: Path) -> None:
     )
     page = compare([tmp_path / "all.csv"], tmp_path / "report")
     html, text = page.read_text(encoding="utf-8"), read(page).text
-    assert html.index('class="glance') < html.index('class="story') < html.index('class="paradigm')
+    assert html.index('class="story') < html.index('class="glance') < html.index('class="paradigm')
     assert re.search(
         r"Primacy and recency in lists of 6: the first item minus those in the middle, people \(n = 8\) \+\d\d points"
         r" \(95% interval",
