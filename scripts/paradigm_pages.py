@@ -33,6 +33,9 @@ _WALL = """# Paradigms
 
 """
 
+#: what a picture in a page carries and nobody sees there, half of its bytes
+_UNSEEN = re.compile(r' (?:aria-[a-z]+|role|pointer-events)="[^"]*"| opacity="1"')
+
 
 def curve(name: str) -> str:
     """Draw the first figure that a paradigm has, of N-back the one with chat models; return what it is called."""
@@ -41,6 +44,8 @@ def curve(name: str) -> str:
         with suppress(SpanLabError):
             to = FOLDER / f"{name}.svg"
             spanlab.figure(figure, take_trials.sessions(name), paradigm=name, output=to, width="180mm", title=False)
+            drawn = to.read_text(encoding="utf-8")
+            to.write_text(_UNSEEN.sub("", re.sub(r"(\d+\.\d\d)\d+", r"\1", drawn)), encoding="utf-8")
             return figure
     raise SystemExit(f"{name} has no figure")
 

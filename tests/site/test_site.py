@@ -115,6 +115,13 @@ def test_nothing_comes_from_elsewhere(site: Path, pages: dict[Path, Page]) -> No
     assert not re.findall(r"(?:url\(|@import)\s*[\"']?(?:https?:)?//", styles)
 
 
+def test_the_first_page_and_the_site_are_light(site: Path) -> None:
+    text = (site / "index.html").read_text(encoding="utf-8")
+    parts = {site / name for name in re.findall(r'(?:src|href)="([^":#?]+\.(?:css|js|svg|png|webp|gif))"', text)}
+    assert len(text.encode()) + sum(part.stat().st_size for part in parts) <= 500_000
+    assert sum(path.stat().st_size for path in site.rglob("*") if path.is_file()) <= 40_000_000
+
+
 def test_a_dead_link_is_no_site(tmp_path: Path) -> None:
     """Which shows that the build above would have failed."""
     for name in ("docs", "scripts", "CHANGELOG.md", "CONTRIBUTING.md", "mkdocs.yml"):
