@@ -246,7 +246,9 @@ def serving(detail: str) -> Serving:
             return Serving(detail, Endpoint(key_variable=None, by=hook.name), hook=hook)
     model, at, name = detail.rpartition("@")
     if name.startswith(("http://", "https://")):
-        raise SpanLabError(f"chat:{detail}: the address of a server is set by OPENAI_BASE_URL={name}; leave out @{name}")
+        raise SpanLabError(
+            f"chat:{detail}: the address of a server is set by OPENAI_BASE_URL={name}; leave out @{name}"
+        )
     if name == "anthropic" and name not in providers():
         raise SpanLabError(f"{name} has an interface of its own: use chat:inspect/anthropic/{model or 'MODEL'}")
     if not at or (not model and "/" in name):  # names of models may begin with it, such as @cf/meta/llama-3

@@ -44,6 +44,11 @@ _NOT_PROSE = re.compile(
 )
 
 
+_SCROLLS = """addEventListener("load", () => {
+  for (const table of document.querySelectorAll(".md-typeset__scrollwrap")) table.tabIndex = 0;
+});"""
+
+
 def on_files(files: Files, config: Any) -> Files:
     """Add the pages that do not lie in ``docs/``."""
     from mkdocs.structure.files import File
@@ -77,6 +82,15 @@ def first_sentence(markdown: str) -> str:
     prose = re.sub(r"\[([^\]]*)\]\([^)]*\)|[*`]", r"\1", _NOT_PROSE.sub("", markdown))
     text = " ".join(prose.strip().partition("\n\n")[0].split())
     return re.split(r"(?<=[.?!])\s", text)[0].rstrip(":")
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """What the theme leaves out for people who do not see or point: the name of its search, headings of columns
+    that are none, and tables that scroll by the keyboard."""
+    named = output.replace(
+        'data-md-component="search" role="dialog"', 'data-md-component="search" role="dialog" aria-label="Search"'
+    )
+    return re.sub(r"<th>\s*</th>", "<td></td>", named).replace("</body>", f"<script>{_SCROLLS}</script></body>")
 
 
 def on_nav(nav: Any, **_: Any) -> None:
