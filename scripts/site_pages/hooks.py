@@ -44,9 +44,13 @@ _NOT_PROSE = re.compile(
 )
 
 
-_SCROLLS = """addEventListener("load", () => {
-  for (const table of document.querySelectorAll(".md-typeset__scrollwrap")) table.tabIndex = 0;
-});"""
+#: The theme puts tables into boxes that scroll when they are first seen.
+_SCROLLS = """new MutationObserver(() => {
+  for (const box of document.querySelectorAll(".md-typeset__scrollwrap:not([tabindex])")) box.tabIndex = 0;
+}).observe(document.body, {childList: true, subtree: true});"""
+_SECTION = re.compile(
+    r'<label class="md-nav__link" for="\w+" id="(\w+)"[^>]*>\s*<span class="md-ellipsis">\s*([^<]+?)\s*<'
+)
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -85,11 +89,13 @@ def first_sentence(markdown: str) -> str:
 
 
 def on_post_page(output: str, **_: Any) -> str:
-    """What the theme leaves out for people who do not see or point: the name of its search, headings of columns
-    that are none, and tables that scroll by the keyboard."""
+    """What the theme leaves out for people who do not see or point: the names of its search and of its menus,
+    headings of columns that are none, and tables that scroll by the keyboard."""
     named = output.replace(
         'data-md-component="search" role="dialog"', 'data-md-component="search" role="dialog" aria-label="Search"'
     )
+    for label, section in _SECTION.findall(named):
+        named = named.replace(f'aria-labelledby="{label}"', f'aria-label="{section}"')
     return re.sub(r"<th>\s*</th>", "<td></td>", named).replace("</body>", f"<script>{_SCROLLS}</script></body>")
 
 

@@ -122,6 +122,13 @@ def test_the_first_page_and_the_site_are_light(site: Path) -> None:
     assert sum(path.stat().st_size for path in site.rglob("*") if path.is_file()) <= 40_000_000
 
 
+def test_search_tables_and_headings_are_there_for_those_who_do_not_see_or_point(site: Path) -> None:
+    text = (site / "analysis.html").read_text(encoding="utf-8")
+    assert 'role="dialog" aria-label="Search"' in text
+    assert "box.tabIndex = 0" in text
+    assert not re.search(r"<th>\s*</th>", text)
+
+
 def test_a_dead_link_is_no_site(tmp_path: Path) -> None:
     """Which shows that the build above would have failed."""
     for name in ("docs", "scripts", "CHANGELOG.md", "CONTRIBUTING.md", "mkdocs.yml"):
