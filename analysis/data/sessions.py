@@ -289,6 +289,7 @@ def _all_heads(paths: Iterable[str | Path]) -> tuple[list[Head], list[Head], lis
     damaged."""
     folders, problems = _folders(paths)
     names: set[str] = set()
+    texts: dict[str, Any] = {}  # of paradigms: ten thousand sessions of one hold it once
     sessions: list[Head] = []
     adaptive: list[Head] = []
     for folder in folders:
@@ -297,6 +298,8 @@ def _all_heads(paths: Iterable[str | Path]) -> tuple[list[Head], list[Head], lis
         except DAMAGE as error:
             problems.append(left_out(folder, error))
             continue
+        same = texts.setdefault(str(session.get("paradigm_hash")), session.get("paradigm_data"))
+        session["paradigm_data"] = same if same == session.get("paradigm_data") else session.get("paradigm_data")
         name = str(session.get("session") or folder.name)
         if isinstance(aside := session.get("set_aside"), Mapping):
             problems.append(

@@ -261,8 +261,11 @@ class Effect:
 
     def prepared(self, scored: Scored) -> Scored:
         """Scored items of one paradigm with the columns of this effect, ready to be averaged; the
-        same ones for the same items, so that what was computed from them is known."""
-        return scored.once(("prepared", self), lambda: self._prepared(scored))
+        same ones for the same items, so that what was computed from them is known, unless the effect
+        makes rows of its own: those take several times the memory."""
+        return (
+            self._prepared(scored) if self.prepare else scored.once(("prepared", self), lambda: self._prepared(scored))
+        )
 
     def _prepared(self, scored: Scored) -> Scored:
         """Make what :meth:`prepared` returns."""
