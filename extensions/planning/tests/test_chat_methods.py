@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from command_line import Run, command_line
+from command_line import Run
 
 from spanlab.agents.chat import ChatSettings
 from spanlab.extensions.planning.chat_methods import SENTENCES, ChatSession, chat_sentences, prompts_appendix
@@ -42,11 +42,6 @@ VALUES: Mapping[str, tuple[Any, Any]] = {
     "repeat": (2, 3),
     "label": ("scripted server, not a model", "pilot"),
 }
-
-
-@pytest.fixture
-def spanlab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return command_line(tmp_path, monkeypatch, capsys)
 
 
 def text_of(settings: Mapping[str, Any], **more: Any) -> str:
@@ -127,10 +122,10 @@ def test_practice_is_told_with_its_criterion_and_what_became_of_it() -> None:
     assert "passed" in " ".join(chat_sentences([ChatSession(info, [{**over[0], "passed": True}])]))
 
 
-def test_the_section_has_dates_and_the_prompts_as_they_were_sent(spanlab: Run, tmp_path: Path) -> None:
+def test_the_section_has_dates_and_the_prompts_as_they_were_sent(run: Run, tmp_path: Path) -> None:
     name = "vsr-chat-scripted-s31"
     shutil.copytree(GOLDEN / "finished" / name, tmp_path / "data" / name)
-    text = spanlab("methods", "data")[1]
+    text = run("methods", "data")[1]
     (folder,) = (tmp_path / "data").iterdir()
     times = sorted(str(event["at"]) for event in read_events(folder) if "at" in event)
     first, last = times[0][:16].replace("T", " "), times[-1][:16].replace("T", " ")
@@ -150,10 +145,10 @@ def test_the_section_has_dates_and_the_prompts_as_they_were_sent(spanlab: Run, t
 
 
 @pytest.mark.slow
-def test_conversations_that_cannot_be_read_are_not_called_unrecorded_alone(spanlab: Run, tmp_path: Path) -> None:
+def test_conversations_that_cannot_be_read_are_not_called_unrecorded_alone(run: Run, tmp_path: Path) -> None:
     name = "vsr-chat-scripted-s31"
     shutil.copytree(GOLDEN / "finished" / name, folder := tmp_path / "data" / name)
-    assert "conversations cannot be read" not in spanlab("methods", "data")[1]
+    assert "conversations cannot be read" not in run("methods", "data")[1]
     (folder / "transcripts.jsonl").write_text('{"trial": "1", "reply"\n' * 3, encoding="utf-8")
-    text = spanlab("methods", "data")[1]
+    text = run("methods", "data")[1]
     assert "[A session's conversations cannot be read, so nothing is known about them here: " in text

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import Run, command_line
+from command_line import Run
 from observed import along, table, together
 from session_tools import AtTheWindow, Guessing, Rehearsing, take
 from study_files import Guest, study_in
@@ -27,11 +27,6 @@ from spanlab.sessions.studies.participants import find, withdraw
 
 ROOT = Path(__file__).resolve().parents[3]
 GOLDEN = ROOT / "tests" / "golden" / "sessions"
-
-
-@pytest.fixture
-def spanlab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return command_line(tmp_path, monkeypatch, capsys)
 
 
 def pilot(folder: Path) -> Path:
@@ -53,8 +48,8 @@ def pilot(folder: Path) -> Path:
     return folder / "pilot.parquet"
 
 
-def test_a_study_is_planned_from_assumptions(spanlab: Run, tmp_path: Path) -> None:
-    status, printed, _ = spanlab(
+def test_a_study_is_planned_from_assumptions(run: Run, tmp_path: Path) -> None:
+    status, printed, _ = run(
         "plan",
         "--accuracy",
         "75%",
@@ -82,7 +77,7 @@ def test_a_study_is_planned_from_assumptions(spanlab: Run, tmp_path: Path) -> No
     assert (found["n_simulated"] == 300).all()
     told = json.loads((tmp_path / "plan" / "plan.json").read_text(encoding="utf-8"))
     assert (told["accuracy"], told["seed"], told["samples"]) == (0.75, 1, 300)
-    again = spanlab(
+    again = run(
         "plan",
         "--accuracy",
         "75%",
@@ -101,15 +96,15 @@ def test_a_study_is_planned_from_assumptions(spanlab: Run, tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_a_study_is_planned_from_a_pilot(spanlab: Run, tmp_path: Path) -> None:
-    status, printed, _ = spanlab(
+def test_a_study_is_planned_from_a_pilot(run: Run, tmp_path: Path) -> None:
+    status, printed, _ = run(
         "plan", pilot(tmp_path), "--people", "8", "--trials", "20", "--samples", "200", "--sd-item", "0"
     )
     assert status == 0
     assert "The difference is the one that was seen" in printed
     assert "(1 | participant)" in printed
     assert "Assumed, because nothing determines it" not in printed
-    smaller = spanlab(
+    smaller = run(
         "plan",
         tmp_path / "pilot.parquet",
         "--difference",
@@ -127,17 +122,17 @@ def test_a_study_is_planned_from_a_pilot(spanlab: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_tables_with_other_names_of_columns_are_read_as_they_are_mapped(spanlab: Run, tmp_path: Path) -> None:
+def test_tables_with_other_names_of_columns_are_read_as_they_are_mapped(run: Run, tmp_path: Path) -> None:
     table = pd.read_parquet(pilot(tmp_path))
     table.rename(columns={"participant": "subject", "correct": "accuracy"}).to_csv(tmp_path / "own.csv", index=False)
-    assert spanlab("plan", "own.csv", "--samples", "50")[0] != 0
+    assert run("plan", "own.csv", "--samples", "50")[0] != 0
     few = ("--people", "8", "--trials", "20", "--samples", "200", "--sd-item", "0")
-    status, printed, _ = spanlab("plan", "own.csv", "--recipe", "subject=participant,accuracy=correct", *few)
-    assert (status, printed) == (0, spanlab("plan", tmp_path / "pilot.parquet", *few)[1])
-    text = spanlab("methods", "own.csv", "--recipe", "subject=participant,accuracy=correct")[1]
+    status, printed, _ = run("plan", "own.csv", "--recipe", "subject=participant,accuracy=correct", *few)
+    assert (status, printed) == (0, run("plan", tmp_path / "pilot.parquet", *few)[1])
+    text = run("methods", "own.csv", "--recipe", "subject=participant,accuracy=correct")[1]
     assert "10 people took part" in text
-    assert "--recipe is about data" in spanlab("methods", "vsr", "--before", "--recipe", "subject=participant")[2]
-    nothing = spanlab("plan", "--accuracy", "75%", "--difference", "-5points", "--recipe", "subject=participant")[2]
+    assert "--recipe is about data" in run("methods", "vsr", "--before", "--recipe", "subject=participant")[2]
+    nothing = run("plan", "--accuracy", "75%", "--difference", "-5points", "--recipe", "subject=participant")[2]
     assert "--recipe is about data, and none are named" in nothing
 
 
@@ -157,11 +152,9 @@ def test_tables_with_other_names_of_columns_are_read_as_they_are_mapped(spanlab:
     ],
 )
 def test_sensitivity_and_times_are_planned_from_assumptions(
-    spanlab: Run, tmp_path: Path, arguments: tuple[str, ...], said: str, key: str
+    run: Run, tmp_path: Path, arguments: tuple[str, ...], said: str, key: str
 ) -> None:
-    status, printed, _ = spanlab(
-        "plan", *arguments, "--people", "8,24", "--trials", "24", "--samples", "200", "-o", "plan"
-    )
+    status, printed, _ = run("plan", *arguments, "--people", "8,24", "--trials", "24", "--samples", "200", "-o", "plan")
     assert status == 0
     assert said in printed
     assert printed.count("Assumed, because nothing determines it") == (4 if key == "d_prime" else 3)
@@ -171,13 +164,13 @@ def test_sensitivity_and_times_are_planned_from_assumptions(
     assert key in json.loads((tmp_path / "plan" / "plan.json").read_text(encoding="utf-8"))
 
 
-def test_times_are_planned_from_a_pilot(spanlab: Run, tmp_path: Path) -> None:
+def test_times_are_planned_from_a_pilot(run: Run, tmp_path: Path) -> None:
     data = pd.read_parquet(pilot(tmp_path))
     random = np.random.RandomState(1)
     data.assign(rt_ms=700 + 20 * data["set_size"].astype(float) + random.exponential(200, len(data))).to_parquet(
         tmp_path / "pilot.parquet"
     )
-    status, printed, _ = spanlab(
+    status, printed, _ = run(
         "plan", "pilot.parquet", "--value", "rt_ms", "--people", "8", "--trials", "20", "--samples", "200", "--tau", "0"
     )
     assert status == 0
@@ -209,22 +202,20 @@ def test_times_are_planned_from_a_pilot(spanlab: Run, tmp_path: Path) -> None:
         (("--accuracy", "75%", "--difference", "-5points", "--by", "set_size"), "--by is about data"),
     ],
 )
-def test_a_plan_that_says_too_little_is_refused_in_a_sentence(
-    spanlab: Run, arguments: tuple[str, ...], why: str
-) -> None:
-    status, _, complaint = spanlab("plan", *arguments)
+def test_a_plan_that_says_too_little_is_refused_in_a_sentence(run: Run, arguments: tuple[str, ...], why: str) -> None:
+    status, _, complaint = run("plan", *arguments)
     assert status == 1
     assert why in complaint
     assert "Traceback" not in complaint
 
 
-def test_methods_tell_what_was_recorded_and_mark_what_was_not(spanlab: Run, tmp_path: Path) -> None:
+def test_methods_tell_what_was_recorded_and_mark_what_was_not(run: Run, tmp_path: Path) -> None:
     for name in ("vsr-p01-s3", "vsr-network-laptop-s27", "vsr-chat-scripted-s31"):
         shutil.copytree(GOLDEN / "finished" / name, tmp_path / "data" / name)
     (tmp_path / "rules.yaml").write_text(
         "exclude:\n  - {leave_out: answers, where: rt_ms, above: 60000, reason: too slow}\n", encoding="utf-8"
     )
-    status, text, _ = spanlab("methods", "data", "--exclude", "rules.yaml", "--margin", "5points")
+    status, text, _ = run("methods", "data", "--exclude", "rules.yaml", "--margin", "5points")
     assert status == 0
     info = json.loads((tmp_path / "data" / "vsr-p01-s3" / "session.json").read_text(encoding="utf-8"))
     network = json.loads((tmp_path / "data" / "vsr-network-laptop-s27" / "session.json").read_text(encoding="utf-8"))
@@ -238,32 +229,32 @@ def test_methods_tell_what_was_recorded_and_mark_what_was_not(spanlab: Run, tmp_
     assert "Differences count as none within 5 points" in text
     assert "correct ~ agent * list_length" in text
     assert "Wilson, E. B. (1927)" in text
-    plain = spanlab("methods", "data")[1]
+    plain = run("methods", "data")[1]
     assert "No exclusion rule was applied." in plain
     assert "No margin was declared" in plain
     assert "Schuirmann" not in plain
-    assert spanlab("methods", "data", "-o", "text/methods.md")[1].strip().endswith("methods.md")
+    assert run("methods", "data", "-o", "text/methods.md")[1].strip().endswith("methods.md")
     assert (tmp_path / "text" / "methods.md").read_text(encoding="utf-8") == plain
 
 
-def test_a_rehearsal_does_not_describe_the_sessions_of_people(spanlab: Run, tmp_path: Path) -> None:
+def test_a_rehearsal_does_not_describe_the_sessions_of_people(run: Run, tmp_path: Path) -> None:
     data, cd = tmp_path / "data", load_paradigm("cd")
     take(data, cd, Rehearsing(Guessing()), 4, seed=9, levels={"set_size": 6}, participant="Q1", practice=False)
-    alone = spanlab("methods", "data")[1]
+    alone = run("methods", "data")[1]
     assert "1 session of 4 trials each" in alone
     assert "All of this describes simulated participants." in alone
     person = take(data, cd, AtTheWindow(Guessing()), 8, levels={"set_size": 2}, participant="Q1", practice=False)
     rehearsal = " Not counted here, nor in the timing below: 1 session of simulated participants."
-    task = spanlab("methods", "data")[1].split("\n## ")[2]
+    task = run("methods", "data")[1].split("\n## ")[2]
     assert rehearsal in task
-    assert task.replace(rehearsal, "") == spanlab("methods", person.folder)[1].split("\n## ")[2]
+    assert task.replace(rehearsal, "") == run("methods", person.folder)[1].split("\n## ")[2]
 
 
-def test_methods_say_what_the_record_has_of_consent_and_of_nobody_in_particular(spanlab: Run, tmp_path: Path) -> None:
+def test_methods_say_what_the_record_has_of_consent_and_of_nobody_in_particular(run: Run, tmp_path: Path) -> None:
     study, data = study_in(tmp_path), tmp_path / "data"
     take_session(study, data, "p01")
     assert "Consent was given on a page before the first trial; the record has the text. Nobody refused it." in (
-        text := spanlab("methods", "data")[1]
+        text := run("methods", "data")[1]
     )
     assert "[not recorded: gender" not in text
     assert "compensation, ethics approval]" in text
@@ -276,30 +267,30 @@ def test_methods_say_what_the_record_has_of_consent_and_of_nobody_in_particular(
     assert gone is not None
     withdraw(data / study.name, gone, 3)
     take(data, load_paradigm("vsr"), AtTheWindow(Guessing()), 1, participant="p04", practice=False)
-    text = spanlab("methods", "data")[1].split("\n## ")[1]
+    text = run("methods", "data")[1].split("\n## ")[1]
     assert "before the first trial, by 1 of 2 people; the record has the text." in text
     assert "1 person refused it and took no part. 1 person withdrew, and their data were removed." in text
     assert "compensation, consent, ethics approval]" in text
     assert not {name for name in ("p01", "p02", "p03", "p04") if name in text}
 
 
-def test_methods_of_a_table_claim_nothing_of_sessions(spanlab: Run, tmp_path: Path) -> None:
-    text = spanlab("methods", pilot(tmp_path))[1]
+def test_methods_of_a_table_claim_nothing_of_sessions(run: Run, tmp_path: Path) -> None:
+    text = run("methods", pilot(tmp_path))[1]
     assert "[not recorded: paradigm file" in text
     assert "[not recorded: versions of the software]" in text
     assert "10 people took part" in text
     assert "hash" not in text
 
 
-def test_the_methods_are_written_before_there_are_data(spanlab: Run, tmp_path: Path) -> None:
-    status, text, _ = spanlab("methods", "vsr", "--before")
+def test_the_methods_are_written_before_there_are_data(run: Run, tmp_path: Path) -> None:
+    status, text, _ = run("methods", "vsr", "--before")
     assert status == 0
     assert text.count("[not decided: ") == 2
     assert "A session has 40 trials in 1 block." in text
     assert "list length: 2 (5), 3 (5)" in text
     assert "correct ~ agent * list_length + random effects" in text
     assert "vsr: correct by serial position" in text
-    study = spanlab("methods", GOLDEN / "studies" / "study.yaml", "--before", "--margin", "5points")[1]
+    study = run("methods", GOLDEN / "studies" / "study.yaml", "--before", "--margin", "5points")[1]
     assert "The study is Two short tasks" in study
     assert "within 5 points" in study
     assert "Groups are compared" not in study
@@ -309,7 +300,7 @@ def test_the_methods_are_written_before_there_are_data(spanlab: Run, tmp_path: P
     (tmp_path / "groups.yaml").write_text(
         f"{text}\ngroups: [control, {{name: training, people: 12}}]\n", encoding="utf-8"
     )
-    grouped = spanlab("methods", tmp_path / "groups.yaml", "--before")[1]
+    grouped = run("methods", tmp_path / "groups.yaml", "--before")[1]
     assert "control takes all paradigms" in grouped
     assert "training (12 people) takes all paradigms" in grouped
     assert "Groups are compared between people" in grouped
@@ -318,7 +309,7 @@ def test_the_methods_are_written_before_there_are_data(spanlab: Run, tmp_path: P
         (("nothing",), "nothing"),
         (("vsr", "--by", "set_size"), "--by is about data"),
     ):
-        status, _, complaint = spanlab("methods", *arguments, "--before")
+        status, _, complaint = run("methods", *arguments, "--before")
         assert status == 1
         assert why in complaint
 
@@ -349,10 +340,10 @@ def test_the_methods_are_written_before_there_are_data(spanlab: Run, tmp_path: P
     ],
 )
 def test_a_design_that_is_written_before_is_that_of_every_session(
-    spanlab: Run, tmp_path: Path, entry: str, said: str
+    run: Run, tmp_path: Path, entry: str, said: str
 ) -> None:
     (tmp_path / "study.yaml").write_text(f"study: one\ntitle: One\nparadigms:\n  - {entry}\n", encoding="utf-8")
-    assert said in spanlab("methods", "study.yaml", "--before")[1]
+    assert said in run("methods", "study.yaml", "--before")[1]
 
 
 def test_an_effect_of_the_file_says_measure_column_and_conditions(tmp_path: Path) -> None:
