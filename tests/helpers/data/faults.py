@@ -22,6 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 from network_runs import TINY
 from session_tools import command
 from study_files import STUDY, study_in, take
@@ -267,7 +268,8 @@ class Driver:
             time.sleep(self.seconds)
             if process.poll() is not None:
                 raise AmissError(f"the server does not start again: {(folder / 'told').read_text()[-800:]}")
-            process.terminate()
+            for one in psutil.Process(process.pid).children() or [process]:  # faketime stays above what it starts
+                one.terminate()
             process.wait(60)
             return
         done = run(folder, self.case.again(folder), prefix)
