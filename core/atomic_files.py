@@ -11,6 +11,7 @@ import errno
 import json
 import os
 import platform
+import re
 import secrets
 import shutil
 import sys
@@ -283,7 +284,8 @@ def first_free_folder(
     try:
         parent.mkdir(parents=True, exist_ok=True)
         for left in parent.glob(f"{ours}*-*.part"):
-            if not psutil.pid_exists(int(left.name.removeprefix(ours).partition("-")[0])):
+            process = left.name.removeprefix(ours).rpartition("-")[0]
+            if re.fullmatch("[0-9]{1,9}", process) and not psutil.pid_exists(int(process)):
                 shutil.rmtree(left, ignore_errors=True)
         partial.mkdir(mode)
         for name in names:

@@ -218,15 +218,13 @@ def _page(
         *(figure for one in added for figure in one.figures),
     ]
     specs = {one.key: one.spec for one in drawings}
-    named = {one.figure.key: one.named for part in parts for one in part.figures}
     drawn_by_the_page = {
         "specs": specs,
         "config": page_theme(styles),
-        "named": named,
+        "named": {one.figure.key: one.named for part in parts for one in part.figures},
         "answerers": sorted(map(str, items["agent"].unique())),
         "overview": first.marks if first else [],
     }
-    lacking = [Remark(text, warning=True) for text in _lacking(folder)]
     shared = _shared(parts)
     parts = [replace(part, warnings=[note for note in part.warnings if note not in shared]) for part in parts]
     environment = jinja2.Environment(
@@ -245,7 +243,13 @@ def _page(
         looks=list(drawn.values()),
         overview=first,
         open_sections=OPEN_SECTIONS,
-        notes=[*spoilt, *shared, *lacking, *_on_families(families, options.planned), *_notes(data, names, len(spans))],
+        notes=[
+            *spoilt,
+            *shared,
+            *(Remark(text, warning=True) for text in _lacking(folder)),
+            *_on_families(families, options.planned),
+            *_notes(data, names, len(spans)),
+        ],
         parts=parts,
         compared=compared(data, folder, commands) if names else [],
         added=added,

@@ -147,9 +147,9 @@ def _stage(what: str) -> Iterator[None]:
 #: The figures of the page: paradigm, figure, its horizontal axis, and what is said of who did best
 #: where on it.
 PICTURES = (
-    ("vsr", "serial_position", "serial_position", "remembered the {ordinal} item of the list best"),
-    ("smu", "set_size", "set_size", "did best at set size {number}"),
-    ("nback_spatial", "nback_published", "n", "did best at {number}-back"),
+    ("vsr", "serial_position", "serial_position", "scored highest on the {ordinal} item of the list"),
+    ("smu", "set_size", "set_size", "scored highest at set size {number}"),
+    ("nback_spatial", "nback_published", "n", "scored highest at {number}-back"),
 )
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 #: Widths of the figures on a page of 1,024 px, half of it and whole, and on that of a telephone,
@@ -181,10 +181,10 @@ def first_page(data: Path, report: Path) -> Path:
         drawn = next(filter(None, (_drawn(name, paradigm, some, widths_mm) for some in (real, taken))), None)
         if drawn:
             shown, drawings = drawn
-            best = escape(_best(shown.to_frame(), axis, said))
+            best = f"<h2>{escape(said_best)}</h2>" if (said_best := _best(shown.to_frame(), axis, said)) else ""
             who = {look.label for look in shown.drawing.agents}
             claimed = _claimed(effects[paradigm], who) if paradigm in effects else ""
-            figures.append(f"<figure{' class=wide' * wide}><h2>{best}</h2>{claimed}{drawings}</figure>")
+            figures.append(f"<figure{' class=wide' * wide}>{best}{claimed}{drawings}</figure>")
     css = files("spanlab.core").joinpath("page.css").read_text("utf-8")
     page = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,'
@@ -220,11 +220,13 @@ def _claimed(effect: Any, shown: Set[str]) -> str:
 
 
 def _best(table: Any, axis: str, said: str) -> str:
-    """Who did best where in a figure, in a sentence for each place: people first."""
+    """Who scored highest where in a figure, in a sentence for each place, people first: what was observed,
+    without a test. Of somebody who scored as high elsewhere nothing is said."""
     from spanlab.analysis.data import listed
 
     curves = table[table["measure"] == "accuracy"] if "measure" in table else table
-    highest = curves.loc[curves.dropna(subset=["mean"]).groupby("agent")["mean"].idxmax()].to_dict("records")
+    top = curves[curves["mean"] == curves.groupby("agent")["mean"].transform("max")]
+    highest = top[~top.duplicated("agent", keep=False)].to_dict("records")
     highest.sort(key=lambda row: row["agent_kind"] == NETWORK.name)
     sentences = []
     for number, rows in grouped((int(row[axis]), row) for row in highest).items():

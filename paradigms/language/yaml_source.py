@@ -92,8 +92,8 @@ _STRANGE = re.compile("[^\x09\x0a\x0d\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U0001
 _KEY = re.compile(r"""^ *(- +)*([^\s"'#:\[\]{},-][^\s"'#:\[\]{},]*|"[^"]*"|'[^']*')(?=\s|$)""")
 #: a missing colon is noticed where the next one is, after lines of text at most
 _NOTICED_WITHIN = 20
-#: a key that has the next one within it, with the bracket or the quote between them
-_TWO_KEYS = re.compile(r"[\w-]+ +[\[{\"']")
+#: a key that has the next one within it, with the bracket or the quote between them, which ends after it
+_TWO_KEYS = re.compile(r"""[\w-]+ +([\[{][^\]}]*|"[^"]*|'[^']*)$""")
 _NO_COLON = "there is a line without a colon; write KEY: VALUE"
 _INT = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?")

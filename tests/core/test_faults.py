@@ -61,8 +61,11 @@ def test_a_command_that_is_ended_says_so(tmp_path: Path) -> None:
 def test_what_a_killed_process_of_this_computer_left_goes_with_the_next(tmp_path: Path) -> None:
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
-    kept = {f".{platform.node()}-{os.getpid()}-a.part", f".elsewhere-{dead.pid}-a.part"}
-    for name in {*kept, f".{platform.node()}-{dead.pid}-a.part"}:
+    here = platform.node()
+    # of a process that lives, of other computers, and of nobody
+    names = (f"{here}-{os.getpid()}-a", f"elsewhere-{dead.pid}-a", f"{here}-2-{dead.pid}-a", f"{here}-{10**30}-a")
+    kept = {f".{name}.part" for name in names}
+    for name in {*kept, f".{here}-{dead.pid}-a.part"}:
         (tmp_path / name).mkdir()
     first_free_folder(tmp_path, ["new"], lambda folder, name: None)
     assert {path.name for path in tmp_path.iterdir()} == {*kept, "new"}

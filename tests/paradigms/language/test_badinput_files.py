@@ -26,6 +26,7 @@ from spanlab.paradigms.checking import check_paradigm
 from spanlab.paradigms.design import session_design
 from spanlab.paradigms.language.schema import DatasetDesign
 from spanlab.paradigms.language.yaml_source import library_file as library_path
+from spanlab.paradigms.language.yaml_source import parse
 from spanlab.paradigms.paradigm import paradigm_from_data
 from spanlab.sessions.studies import load_study
 
@@ -367,6 +368,14 @@ def test_what_is_no_file_is_told(source: str) -> None:
     for one in (source, Path(source)):
         with pytest.raises(SpanLabError, match=r"."):
             load_paradigm(one)
+
+
+def test_keys_may_have_units_and_quotes() -> None:
+    assert parse("RT [ms]: 1\nleft 'button': 2\nset {a}: 3", "f").data == {
+        "RT [ms]": 1,
+        "left 'button'": 2,
+        "set {a}": 3,
+    }
 
 
 @pytest.mark.parametrize("name", ["vsr", "smu", "continuous_colour", "axcpt", "study"])
