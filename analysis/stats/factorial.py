@@ -35,7 +35,7 @@ from ..effects.transforms import detections
 from ..means.bootstrap import LEVEL
 from .corrections import holm
 from .mixed_contrasts import terms
-from .mixed_model import Mixed, mixed_model, mixed_time_model
+from .mixed_model import Mixed, mixed_model, mixed_time_model, plain_values
 from .signal_detection import detection
 
 #: A design has at most so many factors.
@@ -156,7 +156,7 @@ def factorial(scored: Scored, within: Sequence[str], between: Sequence[str], mea
     items = _measured(scored, name, measure)
     columns = {one: column_named(items, one, name, "analysis of variance") for one in (*between, *within)}
     items = items.dropna(subset=[*columns.values()])
-    levels = {one: coded(items[column]) for one, column in columns.items()}
+    levels = {one: coded(plain_values(items[column])) for one, column in columns.items()}
     keys = [pd.Series(codes, index=items.index, name=one) for one, (codes, _) in levels.items()]
     if not len(items) or min(len(every) for _, every in levels.values()) < 2:
         raise SpanLabError(f"{name}: every factor needs at least two levels")

@@ -239,7 +239,7 @@ def sort_cells(scored: Scored, paradigm: str, by: str | None = None, *, beside: 
     column = _conditions(_competitors(part.items, []).reset_index(drop=True), by, part.of_file, notes)
     items = _competitors(testable(part, (column,) if column else ()).items, notes).reset_index(drop=True)
     notes += withheld_notes(part, (column,) if column else ())
-    items = items.assign(condition=_values(items[column]) if column else "")
+    items = items.assign(condition=plain_values(items[column]) if column else "")
     known = items["condition"].notna()
     if not known.all():
         notes.append(f"{plural(int((~known).sum()), 'answer')} without {column} left out.")
@@ -309,7 +309,7 @@ def _conditions(items: pd.DataFrame, by: str | None, of_file: Declared, notes: l
     file of the paradigm declares before all others; recorded values for factors that stand for them."""
 
     def several(name: str) -> bool:
-        return name in items.columns and _values(items[name]).nunique() > 1
+        return name in items.columns and plain_values(items[name]).nunique() > 1
 
     if by == "":
         return ""
@@ -331,13 +331,13 @@ def _conditions(items: pd.DataFrame, by: str | None, of_file: Declared, notes: l
         "factor_n",
         *sorted(of_file.stand_ins.get(one, one) for one in items.columns if one.startswith("factor_")),
     ):
-        if several(name) and items["agent"].nunique() * _values(items[name]).nunique() <= MOST_CELLS:
+        if several(name) and items["agent"].nunique() * plain_values(items[name]).nunique() <= MOST_CELLS:
             notes.append(f"Conditions are those of {name}; --by takes another column.")
             return name
     return ""
 
 
-def _values(column: pd.Series) -> pd.Series:
+def plain_values(column: pd.Series) -> pd.Series:
     """A column of scalars, or of scalars as JSON text, as plain values; whole numbers as such."""
 
     def plain(value: Any) -> Any:

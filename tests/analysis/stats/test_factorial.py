@@ -188,5 +188,7 @@ def test_the_command_takes_several_conditions_and_groups(run: Run, tmp_path: Pat
     assert "too few people" in complaint(*run("stats", "e.csv", "--between", "group", "--measure", "mean rt"))
     people(0.0).assign(correct=1).to_csv(tmp_path / "e.csv", index=False)
     assert run("stats", "e.csv", "--by", "many", "--by", "cue")[2].count("\n") <= 1, "nothing of division by 0"
+    people(0.25).rename(columns={"many": "set_size"}).to_csv(tmp_path / "n.csv", index=False)
+    assert "correct ~ group * set_size" in run("stats", "n.csv", "--by", "set_size", "--between", "group")[1]
     four = [part for name in ("many", "cue", "group", "correct") for part in ("--by", name)]
     assert "one to 3 factors" in complaint(*run("stats", "t.csv", *four))
