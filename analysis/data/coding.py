@@ -17,6 +17,8 @@ import pandas as pd
 from ...core.errors import SpanLabError
 from ...core.registry import nearest
 from ...sessions.record.table import FURTHER, OWN_COLUMNS
+from .recipe import OPTION, OURS
+from .vocabulary import TAKEN
 
 #: Columns of the record that conditions may be, besides factors and recorded values.
 PLAIN = (
@@ -203,9 +205,16 @@ def column_named(items: pd.DataFrame, name: str, paradigm: str, what: str) -> st
     for one in (name, *(f"{prefix}{name}" for prefix in FURTHER)):
         if one in items.columns and (one in PLAIN or one.startswith(FURTHER)) and items[one].notna().any():
             return one
-    there = columns_there(items)
-    raise SpanLabError(
-        f"no {what}: {paradigm} has no column '{name}'{nearest(name, there)}; it has {', '.join(there) or 'none'}"
+    raise SpanLabError(f"no {what}: {paradigm} {lacking(name, columns_there(items))}")
+
+
+def lacking(name: str, there: Sequence[str]) -> str:
+    """What is said of answers without a column of conditions: what there is, and how a table's column of a name
+    that is SpanLab's own is read."""
+    return f"has no column '{name}'{nearest(name, there)}; it has {', '.join(there) or 'none'}" + (
+        f" (a column '{name}' of your file is read with {OPTION} {name}=factor_OTHER, and called OTHER then)"
+        if name in OURS | TAKEN
+        else ""
     )
 
 

@@ -30,8 +30,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.errors import SpanLabError
-from ...core.registry import nearest
-from ..data.coding import Declared
+from ..data.coding import Declared, columns_there, lacking
 from ..data.scoring import WORDING, Scored, over_repeats, plural, unit_session
 from ..data.style import listed, of_kinds, same_trials
 from ..data.unread import UNREAD_COLUMNS, testable, with_replies, withheld_notes
@@ -317,13 +316,7 @@ def _conditions(items: pd.DataFrame, by: str | None, of_file: Declared, notes: l
         for name in (by, f"factor_{by}", f"record_{by}"):
             if name in items.columns and (items.empty or items[name].notna().any()):
                 return name
-        there = [
-            name.removeprefix("factor_").removeprefix("record_") for name in items.columns if items[name].notna().any()
-        ]
-        raise SpanLabError(
-            f"the responses have no column '{by}'{nearest(by, there)}; a factor of the paradigm, or a column such as"
-            " list_length, is wanted"
-        )
+        raise SpanLabError(f"the table of responses {lacking(by, columns_there(items))}")
     for name in (
         *of_file.conditions,
         "list_length",

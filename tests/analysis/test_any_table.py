@@ -37,8 +37,9 @@ def tried(make: Callable[[Path, Path, dict[str, Any]], object], data: st.DataObj
 
 
 def statistics(data: st.DataObject) -> None:
+    factors = st.lists(st.sampled_from(["set_size", "cue", "delay", "cue", "delay", "group"]), max_size=3)
     options: dict[str, Any] = {
-        "by": data.draw(st.sampled_from([(), "set_size", "none", "delay", ("set_size", "cue"), ("delay", "cue")])),
+        "by": data.draw(factors.map(tuple) | st.just("none")),
         "between": data.draw(st.sampled_from([(), (), "group"])),
         "measure": data.draw(st.sampled_from([*MEASURES])),
         "margin": data.draw(st.sampled_from([(), "5points"])),

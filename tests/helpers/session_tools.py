@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -13,15 +14,28 @@ import numpy as np
 import pandas as pd
 
 from spanlab.agents.base import Agent, Episode, Response, Shown, TrialContext
+from spanlab.agents.registry import make_agent
 from spanlab.agents.window import PageContent, WindowAgent, WindowEpisode
 from spanlab.core.agent_kinds import NETWORK, PARTICIPANT, SIMULATED, AgentKind
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms import Paradigm, Percept, PlannedTrial, Truth, plan_session
+from spanlab.paradigms import (
+    Paradigm,
+    Percept,
+    PlannedTrial,
+    Truth,
+    compile_trial,
+    load_paradigm,
+    percept_bytes,
+    plan_session,
+)
 from spanlab.paradigms.language.schema import SessionDesign
+from spanlab.paradigms.paradigm import paradigm_from_data
+from spanlab.paradigms.trial import fingerprint
 from spanlab.sessions import Request, Runner, Session, begin, read_responses
 from spanlab.sessions.record.events import TrialStart
 from spanlab.sessions.record.reader import read_events
 from spanlab.sessions.record.table import COLUMNS
+from spanlab.sessions.replaying import recorded_agent
 
 MEASURED = [column.name for column in COLUMNS if column.measured]
 #: columns that say who answered, and in which session
@@ -217,3 +231,48 @@ class Guessing:
 
 def starts(folder: Path) -> list[TrialStart]:
     return [event for event in read_events(folder) if event["event"] == "trial_start"]
+
+
+def known_by_contents(file: Path, write: Callable[..., Path], text: str, change: Callable[[], object]) -> None:
+    """Trials with files of one's own are known by what the files hold, and not by their names.
+
+    Parameters
+    ----------
+    write : writes the paradigm and its files into a folder, with ``text`` as its definition
+    change : puts something else into one of the files
+    """
+    own = file.parent / file.stem
+
+    def prints(paradigm: Paradigm) -> list[str]:
+        return [fingerprint(compile_trial(paradigm, {"list_length": 3}, seed)) for seed in range(8)]
+
+    first = load_paradigm(file)
+    known, rebuilt = prints(first), paradigm_from_data(first.data, first.name)
+    shutil.rmtree(own)  # the record is enough to compile them
+    assert (rebuilt.hash, prints(rebuilt)) == (first.hash, known)
+
+    renamed = write(file.parent / "other", text.replace(f"{own.name}/{{", f"{own.name}/secret_target_{{"))
+    for path in sorted((renamed.parent / own.name).iterdir()):
+        path.rename(path.with_name(f"secret_target_{path.name}"))
+    again = load_paradigm(renamed)
+    assert again.hash != first.hash
+    assert prints(again) == known, "the name of a file is nothing that anybody sees or hears"
+    for step in (step for seed in range(8) for step in compile_trial(again, {"list_length": 3}, seed).steps):
+        assert "secret" not in repr(step.percept) + repr(percept_bytes(step.percept))
+
+    write(file.parent)
+    change()
+    assert load_paradigm(file).hash != first.hash
+    assert prints(load_paradigm(file)) != known
+
+
+def taken_by_machines(data: Path, paradigm: Paradigm) -> None:
+    """Machines that need no model take a paradigm: the ideal one is always right, and a recorded session answers as
+    it did."""
+    ideal, _, guesses = (
+        take(data, paradigm, make_agent(name), 6, seed=2) for name in ("ideal", "capacity:2", "chance")
+    )
+    assert read_responses(ideal.folder)["correct"].all()
+    again = take(data, paradigm, recorded_agent(f"recorded:{guesses.folder}"), guesses.plan, 2, like="x")
+    columns = ["trial_id", "answer", "correct", "serial_position", "set_size"]
+    pd.testing.assert_frame_equal(lasting(again.folder)[columns], lasting(guesses.folder)[columns])

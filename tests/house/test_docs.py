@@ -10,7 +10,6 @@ import os
 import re
 import runpy
 import shlex
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from checkout import checkout_files
 from PIL import Image
 from typer import Context
 from typer.core import TyperGroup
@@ -246,12 +246,8 @@ def test_folders_of_the_map_exist() -> None:
     """The map of the repository in the README names every folder, and no other."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     listed = set(re.findall(r"^\| `([a-z_]+)/` \|", text, flags=re.MULTILINE))
-    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
-    if tracked.returncode or shutil.which("git") is None:
-        pytest.skip("not a git checkout")
-    assert listed == {
-        name.split("/")[0] for name in tracked.stdout.splitlines() if "/" in name and not name.startswith(".")
-    }
+    folders = {name.split("/")[0] for name in checkout_files() if "/" in name and not name.startswith(".")}
+    assert listed == folders
 
 
 SECURITY = re.findall(r"`((?:tests|extensions)/[\w/]+\.py)::(\w+)`", (ROOT / "SECURITY.md").read_text(encoding="utf-8"))

@@ -23,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from checkout import copy_of_checkout
 
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import compile_trial, load_paradigm
@@ -208,21 +209,9 @@ def test_the_example_package_makes_eight_of_the_changes() -> None:
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """A copy of the repository, which is the ``spanlab`` of programs that run in it."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    if listed.returncode:
-        pytest.skip("not a git checkout")
-    for name in filter(None, listed.stdout.split("\0")):
-        if (ROOT / name).is_file():
-            (tmp_path / "copy" / name).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / "copy" / name).write_bytes((ROOT / name).read_bytes())
     (tmp_path / "path").mkdir()
     (tmp_path / "path" / "spanlab").symlink_to(tmp_path / "copy", target_is_directory=True)
-    return tmp_path / "copy"
+    return copy_of_checkout(tmp_path / "copy")
 
 
 def python(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

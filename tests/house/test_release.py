@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.request import HTTPCookieProcessor, build_opener
 
 import pytest
+from checkout import copy_of_checkout
 
 ROOT = Path(__file__).resolve().parents[2]
 #: what is done with a new installation, and what it prints
@@ -96,19 +97,7 @@ def environment(tmp_path: Path) -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The wheel and the source distribution of the files of the repository, built in a copy."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    if listed.returncode:
-        pytest.skip("not a git checkout")
-    source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("dist")
-    for name in filter(None, listed.stdout.split("\0")):
-        if (ROOT / name).is_file():
-            (source / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, source / name)
+    source, out = copy_of_checkout(tmp_path_factory.mktemp("source")), tmp_path_factory.mktemp("dist")
     code = (
         f"from setuptools.build_meta import build_sdist, build_wheel; build_sdist({str(out)!r});"
         f" build_wheel({str(out)!r})"

@@ -7,7 +7,7 @@ import re
 import subprocess
 from pathlib import Path
 
-import pytest
+from checkout import checkout_files
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Paths of one machine, and talk about how the project was made. (Written so that this file does
@@ -27,16 +27,7 @@ FOREIGN = re.compile(
 
 
 def tracked() -> list[Path]:
-    """Files that git tracks, or would when told to add everything."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    if listed.returncode:
-        pytest.skip("not a git checkout")
-    return [path for name in listed.stdout.split("\0") if name and (path := ROOT / name).is_file()]
+    return [ROOT / name for name in checkout_files()]
 
 
 def text(path: Path) -> str | None:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from checkout import checkout_files, copy_of_checkout
 
 from spanlab.core.version import __version__
 
@@ -22,31 +23,15 @@ ROOT = Path(__file__).resolve().parents[2]
 NOT_SHIPPED = {"tests", "benchmarks", "docs", "examples", "scripts", ".ci"}
 
 
-def git_files() -> list[str]:
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    if listed.returncode:
-        pytest.skip("not a git checkout")
-    return [name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
-
-
 @pytest.fixture(scope="module")
 def files() -> list[str]:
-    return git_files()
+    return checkout_files()
 
 
 @pytest.fixture(scope="module")
-def copied(tmp_path_factory: pytest.TempPathFactory, files: list[str]) -> Path:
+def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files of the repository in a folder of their own."""
-    source = tmp_path_factory.mktemp("source")
-    for name in files:
-        (source / name).parent.mkdir(parents=True, exist_ok=True)
-        (source / name).write_bytes((ROOT / name).read_bytes())
-    return source
+    return copy_of_checkout(tmp_path_factory.mktemp("source"))
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
 import pytest
+from chromium import visited
 from typing_extensions import override
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -144,20 +145,7 @@ def test_a_dead_link_is_no_site(tmp_path: Path) -> None:
 
 def visit(page: str, profile: Path) -> str:
     """What a browser has made of a page that it opened from the disk, without a network."""
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if chromium is None:
-        pytest.skip("there is no chromium here")
-    flags = [
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        f"--user-data-dir={profile}",
-        "--virtual-time-budget=40000",
-        "--enable-logging=stderr",
-        "--v=0",
-    ]
-    offline = ["--proxy-server=127.0.0.1:1", "--host-resolver-rules=MAP * ~NOTFOUND"]
-    done = subprocess.run([chromium, *flags, *offline, "--dump-dom", page], capture_output=True, text=True, timeout=600)
+    done = visited(page, profile)
     assert [line for line in done.stderr.splitlines() if "CONSOLE" in line] == []
     return done.stdout
 

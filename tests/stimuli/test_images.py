@@ -14,22 +14,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from chat_trials import HERE, converse
 from image_paradigms import FACES, pattern, write_faces
 from PIL import Image
-from session_tools import Saying, lasting, start, take
+from session_tools import Saying, known_by_contents, start, taken_by_machines
 
 from spanlab.agents.base import Response
 from spanlab.agents.chat import ChatSettings
 from spanlab.agents.chat.agent import ChatAgent
-from spanlab.agents.registry import make_agent
 from spanlab.core.errors import ParadigmError, SpanLabError
-from spanlab.paradigms import Paradigm, Percept, Trial, compile_trial, load_paradigm, percept_bytes
+from spanlab.paradigms import Paradigm, Percept, Trial, compile_trial, load_paradigm
 from spanlab.paradigms.checking import check_paradigm
-from spanlab.paradigms.paradigm import paradigm_from_data
-from spanlab.paradigms.trial import fingerprint
 from spanlab.sessions import Runner, read_responses, reopen
 from spanlab.sessions.replaying import recorded_agent
 from spanlab.sessions.session import same_trials
@@ -62,33 +58,7 @@ def one_image(folder: Path, show: str) -> Trial:
 
 
 def test_a_trial_is_known_by_what_its_images_hold_and_not_by_their_names(faces: Path) -> None:
-    first = load_paradigm(faces)
-    trials = [compile_trial(first, {"list_length": 3}, seed) for seed in range(8)]
-    rebuilt = paradigm_from_data(first.data, first.name)
-    shutil.rmtree(faces.parent / "faces")  # the record is enough to compile them
-    assert rebuilt.hash == first.hash
-    assert [fingerprint(compile_trial(rebuilt, {"list_length": 3}, seed)) for seed in range(8)] == [
-        fingerprint(trial) for trial in trials
-    ]
-
-    renamed = write_faces(faces.parent / "other", FACES.replace("faces/{", "faces/secret_target_{"))
-    for path in sorted((renamed.parent / "faces").iterdir()):
-        path.rename(path.with_name(f"secret_target_{path.name}"))
-    again = [compile_trial(load_paradigm(renamed), {"list_length": 3}, seed) for seed in range(8)]
-    assert load_paradigm(renamed).hash != first.hash
-    assert [fingerprint(trial) for trial in again] == [fingerprint(trial) for trial in trials], (
-        "the name of a file is nothing that anybody sees"
-    )
-    assert not any(b"secret" in percept_bytes(step.percept) for trial in again for step in trial.steps)
-    assert not any("secret" in repr(step.percept) for trial in again for step in trial.steps)
-
-    write_faces(faces.parent)
-    pattern(99).save(faces.parent / "faces" / "2.png")
-    changed = load_paradigm(faces)
-    assert changed.hash != first.hash
-    assert [fingerprint(compile_trial(changed, {"list_length": 3}, seed)) for seed in range(8)] != [
-        fingerprint(trial) for trial in trials
-    ]
+    known_by_contents(faces, write_faces, FACES, lambda: pattern(99).save(faces.parent / "faces" / "2.png"))
 
 
 def test_levels_and_draws_name_images_without_a_list(tmp_path: Path) -> None:
@@ -311,22 +281,7 @@ def recorded_agent_of(folder: Path) -> object:
 
 
 def test_every_machine_takes_it_and_is_scored_as_it_should_be(tmp_path: Path, faces: Path) -> None:
-    paradigm = load_paradigm(faces)
-    sessions = {
-        name: take(tmp_path / "data", paradigm, make_agent(name), 6, seed=2)
-        for name in ("ideal", "capacity:2", "chance")
-    }
-    assert read_responses(sessions["ideal"].folder)["correct"].all()
-    again = take(
-        tmp_path / "data",
-        paradigm,
-        recorded_agent(f"recorded:{sessions['chance'].folder}"),
-        sessions["chance"].plan,
-        2,
-        like="x",
-    )
-    columns = ["trial_id", "answer", "correct", "serial_position", "set_size"]
-    pd.testing.assert_frame_equal(lasting(again.folder)[columns], lasting(sessions["chance"].folder)[columns])
+    taken_by_machines(tmp_path / "data", load_paradigm(faces))
 
 
 def text_of(messages: Any) -> str:

@@ -4,7 +4,6 @@ refused to those who cannot hear."""
 from __future__ import annotations
 
 import io
-import shutil
 import sys
 import wave
 from collections.abc import Callable
@@ -12,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 import soundfile
 from command_line import Run
 from image_paradigms import pattern, write_faces
-from session_tools import Saying, lasting, start, take
+from session_tools import Saying, known_by_contents, start, take, taken_by_machines
 from sound_paradigms import TONES, burst, write_sound, write_tones
 
 from spanlab.agents.base import Response
@@ -26,12 +24,9 @@ from spanlab.agents.registry import make_agent
 from spanlab.core.errors import ParadigmError, SpanLabError
 from spanlab.paradigms import Percept, Trial, compile_trial, load_paradigm, percept_bytes, plan_session
 from spanlab.paradigms.checking import check_paradigm
-from spanlab.paradigms.paradigm import paradigm_from_data
 from spanlab.paradigms.preview.example import displays_of
 from spanlab.paradigms.preview.sheet import trial_picture
-from spanlab.paradigms.trial import fingerprint
 from spanlab.sessions import Request, Runner, begin, read_responses, reopen
-from spanlab.sessions.replaying import recorded_agent
 from spanlab.stimuli import own_files
 from spanlab.stimuli.kinds.files import ShownSound
 from spanlab.stimuli.own_files import content_of, samples_of, wav_file
@@ -62,36 +57,7 @@ def one_sound(folder: Path, show: str) -> Trial:
 
 
 def test_a_trial_is_known_by_what_its_sounds_hold_and_not_by_their_names(tones: Path) -> None:
-    first = load_paradigm(tones)
-    trials = [compile_trial(first, {"list_length": 3}, seed) for seed in range(8)]
-    rebuilt = paradigm_from_data(first.data, first.name)
-    shutil.rmtree(tones.parent / "tones")  # the record is enough to compile them
-    assert rebuilt.hash == first.hash
-    assert [fingerprint(compile_trial(rebuilt, {"list_length": 3}, seed)) for seed in range(8)] == [
-        fingerprint(trial) for trial in trials
-    ]
-
-    renamed = write_tones(tones.parent / "other", TONES.replace("tones/{", "tones/secret_target_{"))
-    for path in sorted((renamed.parent / "tones").iterdir()):
-        path.rename(path.with_name(f"secret_target_{path.name}"))
-    again = [compile_trial(load_paradigm(renamed), {"list_length": 3}, seed) for seed in range(8)]
-    assert load_paradigm(renamed).hash != first.hash
-    assert [fingerprint(trial) for trial in again] == [fingerprint(trial) for trial in trials], (
-        "the name of a file is nothing that anybody gets"
-    )
-    assert not any(
-        b"secret" in percept_bytes(step.percept) or "secret" in repr(step.percept)
-        for trial in again
-        for step in trial.steps
-    )
-
-    write_tones(tones.parent)
-    write_sound(tones.parent / "tones" / "2.wav", 99)
-    changed = load_paradigm(tones)
-    assert changed.hash != first.hash
-    assert [fingerprint(compile_trial(changed, {"list_length": 3}, seed)) for seed in range(8)] != [
-        fingerprint(trial) for trial in trials
-    ]
+    known_by_contents(tones, write_tones, TONES, lambda: write_sound(tones.parent / "tones" / "2.wav", 99))
 
 
 def test_a_sound_stands_alone_or_beside_anything_that_is_seen(tmp_path: Path) -> None:
@@ -264,22 +230,7 @@ def test_the_check_finds_sounds_that_are_too_long_in_any_trial(tmp_path: Path) -
 
 
 def test_every_simulated_agent_takes_it_and_is_scored_as_it_should_be(tmp_path: Path, tones: Path) -> None:
-    paradigm = load_paradigm(tones)
-    sessions = {
-        name: take(tmp_path / "data", paradigm, make_agent(name), 6, seed=2)
-        for name in ("ideal", "capacity:2", "chance")
-    }
-    assert read_responses(sessions["ideal"].folder)["correct"].all()
-    again = take(
-        tmp_path / "data",
-        paradigm,
-        recorded_agent(f"recorded:{sessions['chance'].folder}"),
-        sessions["chance"].plan,
-        2,
-        like="x",
-    )
-    columns = ["trial_id", "answer", "correct", "serial_position", "set_size"]
-    pd.testing.assert_frame_equal(lasting(again.folder)[columns], lasting(sessions["chance"].folder)[columns])
+    taken_by_machines(tmp_path / "data", load_paradigm(tones))
 
 
 # -- sessions --------------------------------------------------------------------------------------

@@ -13,13 +13,13 @@ from conditions import some_conditions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import RandomState
-from virtual_lab import Person, VirtualStage, VirtualWindow, play
+from virtual_lab import Person, VirtualStage, VirtualWindow, play, trial
 
 from spanlab.agents.base import Shown
 from spanlab.agents.human.display.frames import Refreshes
 from spanlab.agents.human.pages import between_trials
 from spanlab.agents.human.trial_player import DELIVERY
-from spanlab.paradigms import Ask, Percept, Step, Trial, Truth, compile_trial, list_paradigms, load_paradigm
+from spanlab.paradigms import Ask, Percept, Step, Trial, compile_trial, list_paradigms, load_paradigm
 from spanlab.paradigms.responses import Choice
 from spanlab.paradigms.trial import Display
 from spanlab.stimuli.kinds.plain import Blank, Fixation
@@ -96,20 +96,6 @@ def test_ten_thousand_displays_of_all_paradigms_last_for_their_frames() -> None:
     found = [off_plan(hz, vsync, 1) for hz in (60, 75, 120, 144) for vsync in (True, False)]
     assert sum(count for count, _ in found) > 10_000
     assert not [off for _, some in found for off in some]
-
-
-def trial(*percepts: Percept) -> Trial:
-    return Trial(
-        "test",
-        1,
-        "corrected",
-        {},
-        1,
-        "test",
-        1,
-        1,
-        tuple(Step(number, percept, Truth()) for number, percept in enumerate(percepts)),
-    )
 
 
 def feedback(*percepts: Percept) -> Trial:

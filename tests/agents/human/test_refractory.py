@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from virtual_lab import VirtualStage, VirtualWindow, play
+from virtual_lab import VirtualStage, VirtualWindow, play, trial
 from x_server import x_server
 
 from spanlab.agents.human import SimulatedParticipant
@@ -23,27 +23,13 @@ from spanlab.agents.human.input.keyboard import Keyboard
 from spanlab.agents.human.input.keymap import Keymap
 from spanlab.agents.human.input.steps import USUAL, Refractory, StepAccount
 from spanlab.agents.human.input.xtest import InputEvent
-from spanlab.paradigms import Ask, Percept, Step, Trial, Truth
+from spanlab.paradigms import Ask, Percept
 from spanlab.paradigms.responses import Cells, Choice, Continuous
 from spanlab.paradigms.trial import Display
 from spanlab.stimuli.kinds.plain import Blank
 
 NINE = Choice.model_validate({"options": 9, "layout": "3x3"})
 BLANK = Blank.model_validate({})
-
-
-def trial(*percepts: Percept) -> Trial:
-    return Trial(
-        "test",
-        1,
-        "corrected",
-        {},
-        1,
-        "test",
-        1,
-        1,
-        tuple(Step(number, percept, Truth()) for number, percept in enumerate(percepts)),
-    )
 
 
 def question(ask: Ask | None = None, ms: float | None = None) -> Percept:

@@ -18,11 +18,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from virtual_lab import VirtualStage, VirtualWindow, play
+from virtual_lab import VirtualStage, VirtualWindow, play, trial
 
 from spanlab.agents.human.sounding import check_sounds
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms import Ask, Percept, Step, Trial, Truth
+from spanlab.paradigms import Ask, Percept, Trial
 from spanlab.paradigms.responses import Choice
 from spanlab.paradigms.trial import Display
 from spanlab.stimuli.kinds.files import ShownSound
@@ -100,20 +100,6 @@ def heard(
     stage = VirtualStage(window)
     stage.speaker = device = Device(window)  # type: ignore[assignment]
     return device, play(stage, trial, ask), window
-
-
-def trial(*percepts: Percept) -> Trial:
-    return Trial(
-        "test",
-        1,
-        "corrected",
-        {},
-        1,
-        "test",
-        1,
-        1,
-        tuple(Step(number, percept, Truth()) for number, percept in enumerate(percepts)),
-    )
 
 
 def sounds_in(told: list[Any]) -> list[dict[str, Any]]:

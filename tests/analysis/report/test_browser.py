@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 from analysis_tables import mixed, responses
+from chromium import visited
 
 from spanlab.agents.oracles import CapacityAgent, Chance, IdealAgent
 from spanlab.analysis.report.page import compare
@@ -48,35 +48,6 @@ const asked = setInterval(() => {
   }, "*"); }, 100);
 }, 50);</script>
 """  # noqa: E501
-
-
-def browser() -> str:
-    found = next(
-        (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
-    )
-    if found is None:
-        pytest.skip("there is no chromium here")
-    return found
-
-
-def visit(page: Path, profile: Path, *flags: str) -> subprocess.CompletedProcess[str]:
-    offline = ["--proxy-server=127.0.0.1:1", "--host-resolver-rules=MAP * ~NOTFOUND"]
-    plain = [
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        f"--user-data-dir={profile}",
-        "--virtual-time-budget=40000",
-        "--enable-logging=stderr",
-        "--v=0",
-    ]
-    return subprocess.run(
-        [browser(), *plain, *offline, *flags, "--dump-dom", page.as_uri()],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
 
 
 def framed(width: int) -> str:
@@ -132,7 +103,7 @@ def test_everything_is_drawn_and_fits(report: Path, tmp_path: Path, width: int, 
     inside, around = tmp_path / "inside.html", tmp_path / "around.html"
     inside.write_text(report.read_text(encoding="utf-8").replace("<body>", f"<body>{ASKED}", 1), encoding="utf-8")
     around.write_text(framed(width), encoding="utf-8")
-    run = visit(
+    run = visited(
         around,
         tmp_path / "profile",
         "--window-size=1400,1000",
@@ -186,7 +157,7 @@ def test_a_page_of_two_paradigms_is_at_most_6000_px_high(tmp_path: Path) -> None
     inside, around = tmp_path / "report" / "inside.html", tmp_path / "report" / "around.html"
     inside.write_text(report.read_text(encoding="utf-8").replace("<body>", f"<body>{HEIGHT}", 1), encoding="utf-8")
     around.write_text(framed(1280), encoding="utf-8")
-    measured = said(visit(around, tmp_path / "profile", "--window-size=1400,1000"))
+    measured = said(visited(around, tmp_path / "profile", "--window-size=1400,1000"))
     assert measured["drawn"] >= 2  # the first figure of each paradigm is drawn
     assert measured["charts"] > measured["drawn"]  # and others are folded
     assert measured["height"] <= 6000

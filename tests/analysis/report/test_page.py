@@ -6,13 +6,13 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from chromium import visited
 from report_page import read, unfolded
 
 from spanlab.agents.base import Agent
@@ -247,38 +247,13 @@ def test_an_unwritable_folder_is_one_clear_sentence(data: Path, tmp_path: Path) 
         compare([data / "vsr-ideal-s3"], tmp_path / "file" / "out", PLAIN)
 
 
-def chromium() -> str | None:
-    return next(
-        (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
-    )
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("colours", ["light", "dark"])
 def test_the_page_draws_everything_in_a_browser_without_network_and_without_complaints(
     report: Path, tmp_path: Path, colours: str
 ) -> None:
-    browser = chromium()
-    if browser is None:
-        pytest.skip("no chromium here")
     preference = [] if colours == "light" else ["--blink-settings=preferredColorScheme=0"]
-    offline = ["--proxy-server=127.0.0.1:1", "--host-resolver-rules=MAP * ~NOTFOUND"]
-    flags = [
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        f"--user-data-dir={tmp_path}",
-        "--virtual-time-budget=20000",
-        "--enable-logging=stderr",
-        "--v=0",
-    ]
-    run = subprocess.run(
-        [browser, *flags, *offline, *preference, "--dump-dom", unfolded(report, tmp_path).as_uri()],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
+    run = visited(unfolded(report, tmp_path), tmp_path, *preference)
     assert 'data-ready="yes"' in run.stdout
     assert run.stdout.count('class="marks"') == report.read_text(encoding="utf-8").count('class="chart"') >= 8
     assert [line for line in run.stderr.splitlines() if "CONSOLE" in line] == []
@@ -286,9 +261,6 @@ def test_the_page_draws_everything_in_a_browser_without_network_and_without_comp
 
 @pytest.mark.slow
 def test_answerers_and_intervals_can_be_switched_off_in_every_figure(report: Path, tmp_path: Path) -> None:
-    browser = chromium()
-    if browser is None:
-        pytest.skip("no chromium here")
     html = report.read_text(encoding="utf-8")
     end = html.rindex("</body>")
     click = (
@@ -297,19 +269,7 @@ def test_answerers_and_intervals_can_be_switched_off_in_every_figure(report: Pat
     )
     page = tmp_path / "clicked.html"
     page.write_text(f"{html[:end]}<script>setTimeout(() => {{ {click} }}, 8000)</script>{html[end:]}", encoding="utf-8")
-    flags = [
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        f"--user-data-dir={tmp_path}",
-        "--virtual-time-budget=20000",
-    ]
-    before, after = (
-        subprocess.run(
-            [browser, *flags, "--dump-dom", one.as_uri()], capture_output=True, text=True, timeout=600, check=True
-        ).stdout
-        for one in (report, page)
-    )
+    before, after = (visited(one, tmp_path).stdout for one in (report, page))
     drawn = re.compile(r'aria-label="[^"]*who: ideal')
     bars = re.compile(r'aria-roledescription="rule mark"')
     assert drawn.search(before)

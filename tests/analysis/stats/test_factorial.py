@@ -182,6 +182,11 @@ def test_the_command_takes_several_conditions_and_groups(run: Run, tmp_path: Pat
     assert "has no column 'manny'; did you mean 'many'" in complaint(
         *run("stats", "t.csv", "--by", "manny", "--by", "cue")
     )
+    people(0.25).rename(columns={"many": "n"}).to_csv(tmp_path / "n.csv", index=False)
+    assert "column 'n' of your file is read with --recipe n=factor_OTHER" in complaint(
+        *run("stats", "n.csv", "--by", "n")
+    )
+    assert "factor_many" in run("stats", "n.csv", "--recipe", "n=factor_many", "--by", "many")[1]
     assert "t: analysis of variance of log rt" in run("stats", "t.csv", "--by", "many", "--measure", "log rt")[1]
     assert "--margin is for" in complaint(*run("stats", "t.csv", "--between", "group", "--margin", "5points"))
     people(0.25).assign(rt_ms=-1.0).to_csv(tmp_path / "e.csv", index=False)

@@ -97,6 +97,30 @@ def need_chromium() -> None:
         pytest.skip(str(error))
 
 
+def visited(page: Path | str, profile: Path, *flags: str) -> subprocess.CompletedProcess[str]:
+    """What a browser without a network makes of a page: its elements, and on ``stderr`` what it complained of.
+
+    Parameters
+    ----------
+    profile : folder: where it keeps what browsers keep
+    """
+    need_chromium()
+    plain = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        f"--user-data-dir={profile}",
+        "--virtual-time-budget=40000",
+        "--enable-logging=stderr",
+        "--v=0",
+    ]
+    offline = ["--proxy-server=127.0.0.1:1", "--host-resolver-rules=MAP * ~NOTFOUND"]
+    address = page if isinstance(page, str) else page.as_uri()
+    return subprocess.run(
+        [find_chromium(), *plain, *offline, *flags, "--dump-dom", address], capture_output=True, text=True, timeout=600
+    )
+
+
 class Tab:
     """One page of the browser."""
 

@@ -14,8 +14,10 @@ GAPS = (
     *("trial", "set_size", "chance", "rt_ms", "session", "agent_kind", "missing answers", "unread", "few"),
     *("cue", "delay", "group"),
     *("all right", "all wrong", "same trials", "words", "practice", "pilot", "two paradigms", "odd times"),
-    *("nback", "no N", "angles"),
+    *("nback", "no N", "angles", "cells"),
 )
+#: Levels of conditions, by any name that people give them.
+LEVELS = (("no", "yes"), (1, 2), (0.5, 1.5), (False, True), ("red, left", 'say "no"', "0"), (100, 400, 2000), (0, 1, 2))
 RULES = """exclude:
   - {leave_out: participants, where: accuracy, below: 0.4}
 """
@@ -25,8 +27,8 @@ RULES = """exclude:
 def tables(draw: st.DrawFn) -> pd.DataFrame:
     """A table of answers of people and machines, with any of :data:`GAPS`."""
     gaps = draw(st.sets(st.sampled_from(GAPS), max_size=5))
-    people, machines = draw(st.integers(0, 5)), draw(st.integers(0, 2))
-    seeds = draw(st.integers(1, 3))
+    people, machines = draw(st.integers(0, 8)), draw(st.integers(0, 2))
+    seeds, cues, delays = draw(st.integers(1, 3)), draw(st.sampled_from(LEVELS)), draw(st.sampled_from(LEVELS))
     random = np.random.RandomState(draw(st.integers(0, 2**31 - 1)))
     who = [("participant", "participant", f"P{number}", "s1") for number in range(people)]
     who += [("network", f"network:{one}", "", f"n{one}-{seed}") for one in range(machines) for seed in range(seeds)]
@@ -48,8 +50,8 @@ def tables(draw: st.DrawFn) -> pd.DataFrame:
                         "trial": trial + 1,
                         "trial_id": f"{trial}" if "same trials" in gaps else f"{number}-{trial}",
                         "set_size": 1 + trial % min(trials, 1 + number % 3),  # not everybody has as many
-                        "cue": ("no", "yes")[trial // 2 % 2],
-                        "delay": (100, 400, 2000)[trial // 4 % 3],
+                        "cue": cues[trial // 2 % len(cues)],
+                        "delay": delays[trial // 4 % len(delays)],
                         "group": ("young", "old")[number % 2],
                         "chance": 0.5,
                         "rt_ms": float(random.choice([0, -5, 1e9])) if "odd times" in gaps else random.gamma(4, 200),
@@ -60,6 +62,8 @@ def tables(draw: st.DrawFn) -> pd.DataFrame:
                     }
                 )
     table = pd.DataFrame(rows)
+    if "cells" in gaps:  # of somebody, a cell of the design is empty
+        table = table[~((table["session"] == "s1") & (table["participant"] == "P1") & (table["cue"] == cues[0]))]
     if "words" in gaps:
         truth = random.rand(len(table)) < 0.5
         table["correct_answer"] = np.where(truth, '"same"', '"different"')

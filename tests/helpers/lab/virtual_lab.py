@@ -20,7 +20,22 @@ from spanlab.agents.human.input.steps import GO_ON_AFTER
 from spanlab.agents.human.participant import ParticipantEpisode
 from spanlab.agents.human.stage import Stage
 from spanlab.agents.human.trial_player import Player
-from spanlab.paradigms import Ask, Percept, ResponseKind, Trial
+from spanlab.paradigms import Ask, Percept, ResponseKind, Step, Trial, Truth
+
+
+def trial(*percepts: Percept) -> Trial:
+    """These displays, one after another, without an answer that is right."""
+    return Trial(
+        "test",
+        1,
+        "corrected",
+        {},
+        1,
+        "test",
+        1,
+        1,
+        tuple(Step(number, percept, Truth()) for number, percept in enumerate(percepts)),
+    )
 
 
 class Nothing:
