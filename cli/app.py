@@ -104,12 +104,14 @@ def main() -> None:
             message, context = plain_words(error.format_message()), getattr(error, "ctx", None)
             unknown = getattr(error, "option_name", None)
             if unknown is not None:
-                meant = _ELSEWHERE.get(unknown, "")
                 options = {name for one in context.command.params for name in one.opts} if context else set()
+                meant = [
+                    hint
+                    for hint in _ELSEWHERE.get(unknown, "").splitlines()
+                    if options & {*hint.split()} or "spanlab" in hint
+                ]
                 message = f"No such option: {unknown}" + (
-                    f"; {meant}"
-                    if options & {*meant.split()}
-                    else nearest(unknown, getattr(error, "possibilities", None) or ())
+                    f"; {meant[0]}" if meant else nearest(unknown, getattr(error, "possibilities", None) or ())
                 )
             hint = f" (see {context.command_path} --help)" if context is not None and "\n" not in message else ""
             _stop(f"{message}{hint}", error.exit_code)
@@ -128,9 +130,13 @@ _WORDS = (
     (r"Input should be a valid number[^()]*", "expected a number"),
     (r"Input should be ", "expected "),
 )
-#: options of programs that do the like, and what is given here
+#: options of programs that do the like, and what is given here: where a command has such an option, or by
+#: another command
 _ELSEWHERE = {
-    "--model": "name a chat model with --agent chat:MODEL",
+    "--model": (
+        "name a chat model with --agent chat:MODEL\n"
+        "a chat model takes trials with spanlab replay PARADIGM --agent chat:MODEL"
+    ),
     "--limit": "give the number of trials with --trials",
     "--temperature": "give --chat temperature=NUMBER",
     "gui": "the app is opened by spanlab app",

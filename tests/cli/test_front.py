@@ -109,6 +109,7 @@ def test_values_are_refused_in_plain_words(run: Run, line: list[str], said: str)
         (["replay", "vsr", "--agnet", "ideal"], "No such option: --agnet; did you mean '--agent'? (see"),
         (["replay", "vsr", "--model", "m"], "No such option: --model; name a chat model with --agent chat:MODEL"),
         (["compare", "data", "--limit", "5"], "No such option: --limit (see"),
+        (["compare", "data", "--model", "m"], "a chat model takes trials with spanlab replay PARADIGM --agent chat:"),
         (["check", "consent.yaml"], "consent.yaml:4 consent: expected a text for each language, such as en: ..."),
     ],
 )
