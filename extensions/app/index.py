@@ -17,7 +17,7 @@ from spanlab.analysis.data.coding import asked_last
 from spanlab.core import AgentKind, SpanLabError, kind_named, write_json
 from spanlab.sessions.record import read_session, read_table
 
-_VERSION = 3
+_VERSION = 4
 #: data folders have sessions so deep (studies keep theirs deeper than others)
 _DEPTH = 5
 
@@ -30,7 +30,8 @@ class SessionLine:
     ----------
     path : of its folder, below the data folder
     state : by which it is seen that the record has changed
-    session, paradigm, title, participant, agent, kind, created : as the record has them
+    session, paradigm, participant, agent, kind, created : as the record has them
+    titles : of the paradigm, by language
     like : the session whose trials it repeats; empty for others
     seed : of the session
     planned, done : number of trials, practice left out
@@ -43,7 +44,7 @@ class SessionLine:
     state: str
     session: str
     paradigm: str
-    title: str
+    titles: dict[str, str]
     participant: str
     agent: str
     kind: str
@@ -202,14 +203,14 @@ def _line(data: Path, path: str, state: str) -> SessionLine:
     folder = data / path
     info = read_session(folder)
     progress = _progress(folder, kind_named(info["agent_kind"]))
-    plan = info["plan"]
+    plan, title = info["plan"], info["paradigm_data"].get("title", info["paradigm"])
     planned = sum(not trial.get("practice", False) for trial in plan) if isinstance(plan, list) else progress["done"]
     return SessionLine(
         path=path,
         state=state,
         session=info["session"],
         paradigm=info["paradigm"],
-        title=info.get("paradigm_title", info["paradigm"]),
+        titles=title if isinstance(title, dict) else {"en": str(title)},
         participant=info["participant"],
         agent=info["agent"],
         kind=info["agent_kind"],

@@ -24,6 +24,7 @@ from spanlab.core import SpanLabError
 from spanlab.core.kit import page_files
 from spanlab.core.locale import sentences
 from spanlab.paradigms import load_paradigm
+from spanlab.paradigms.language.yaml_source import titled
 
 from . import shown
 from .asking import (
@@ -43,7 +44,7 @@ from .points import trials_of
 from .replies import COLUMNS, Replies
 from .reports import KINDS, SANDBOX, Report, Reports
 from .studies import OF_STUDY, Studies, StudyPages
-from .web import NEWEST, MissingError, asked_by, free_port, jobs_as_json
+from .web import NEWEST, MissingError, asked_by, free_port, jobs_as_json, say
 from .writing import Writing
 
 #: what the first page leads to: its sentence, and its address
@@ -76,7 +77,7 @@ class AppPages:
         self.writing = None if file is None else Writing(file)
         self.index, self.jobs, self.curves = SessionIndex(data), Jobs(data), Curves(data)
         self.reports = Reports(data, self.jobs, self.curves)
-        self.replies, self.studies = Replies(self.index), Studies(self.index, self.jobs)
+        self.replies, self.studies = Replies(self.index, language=language), Studies(self.index, self.jobs)
         self.catalogue = shown.Catalogue(data / ".app" / "networks.json")
         self._texts = {
             key.removeprefix("app."): text for key, text in sentences(language).items() if key.startswith("app.")
@@ -89,11 +90,18 @@ class AppPages:
             lstrip_blocks=True,
             loader=jinja2.FunctionLoader(_template),
         )
-        self._environment.globals["signs"] = {"right": "✓", "wrong": "✗", "partly": "½", "unread": "?", "none": "·"}
-        self._environment.globals["writes"] = file is not None
-        self._environment.globals["library"] = frozenset(spanlab.list_paradigms())
-        self._environment.filters["here"] = _here
-        self._environment.filters["path"] = lambda text: quote(str(text), safe="/")
+        self._environment.globals.update(
+            signs={"right": "✓", "wrong": "✗", "partly": "½", "unread": "?", "none": "·"},
+            writes=file is not None,
+            library=frozenset(spanlab.list_paradigms()),
+        )
+        self._environment.filters.update(
+            here=_here,
+            path=lambda text: quote(str(text), safe="/"),
+            source=shown.as_source,
+            say=lambda word: say(word, language),
+            titled=lambda titles: titled(titles, language),
+        )
 
     def routes(self) -> list[Route]:
         """All addresses."""
@@ -188,15 +196,13 @@ class AppPages:
 
     async def sessions(self, request: Request) -> Response:
         """Everything recorded."""
-        lines = await run_in_threadpool(self.index.lines)
         wanted, paradigm = request.query_params.get("search", "").strip(), request.query_params.get("paradigm", "")
-        lines = _searched(lines, wanted, paradigm)
+        lines = _searched(await run_in_threadpool(self.index.lines), wanted, paradigm)
         pages = max(1, -(-len(lines) // _ON_PAGE))
         number = min(pages, max(1, int(text))) if (text := request.query_params.get("page", "1")).isdecimal() else 1
-        shown = lines[(number - 1) * _ON_PAGE : number * _ON_PAGE]
         return self._page(
             "sessions.html",
-            lines=shown,
+            lines=lines[(number - 1) * _ON_PAGE : number * _ON_PAGE],
             count=len(lines),
             number=number,
             pages=pages,
@@ -221,14 +227,11 @@ class AppPages:
 
     def replies_page(self, *, bundled: bool) -> str:
         """The page of all replies, in the app or as a file."""
-        texts = self._texts
-        return self._environment.get_template("replies.html").render(
-            app=texts,
-            language=self.language,
+        return self._part(
+            "replies.html",
             layout="bundle.html" if bundled else "base.html",
             bundled=bundled,
-            says=texts,
-            columns={name: texts[name] for name in COLUMNS if name not in _HIDDEN},
+            columns=[name for name in COLUMNS if name not in _HIDDEN],
             numbers=_NUMBERS,
         )
 
@@ -243,7 +246,11 @@ class AppPages:
     async def conversation(self, request: Request) -> Response:
         """One trial of a session, with its conversation."""
         path, key = str(request.path_params["path"]), str(request.path_params["key"])
-        return JSONResponse(await run_in_threadpool(self.replies.conversation, path, key))
+        return JSONResponse(await run_in_threadpool(self.conversation_page, path, key))
+
+    def conversation_page(self, path: str, key: str) -> str:
+        """A conversation, as the page of all replies shows it."""
+        return self._part("conversation.html", talk=self.replies.conversation(path, key))
 
     async def all_reports(self, request: Request) -> Response:
         """The reports that were made."""
@@ -269,7 +276,7 @@ class AppPages:
         )
         source = {
             "address": f"/reports/{report.name}#{quote(asked.get('figure', ''))}",
-            "title": "",
+            "titles": {},
             "changed": report.changed(everything),
         }
         return await self._points(answers, lines, source)
@@ -300,7 +307,7 @@ class AppPages:
         Parameters
         ----------
         lines : sessions that they may be of
-        source : address and title of the page of the figure, and whether its sessions have changed
+        source : address and titles of the page of the figure, and whether its sessions have changed
             since it was drawn
         """
         if answers is None:
@@ -329,7 +336,7 @@ class AppPages:
         paradigm = load_paradigm(_known(request))
         levels = {name: _value(level) for name, level in request.query_params.items() if name != "number"}
         pictures = await run_in_threadpool(shown.played, paradigm, levels, _number(request))
-        return JSONResponse([asdict(one) for one in pictures])
+        return JSONResponse([{**asdict(one), "phase": say(one.phase, self.language)} for one in pictures])
 
     async def live(self, request: Request) -> Response:
         """The sessions of a paradigm, what is running, and which figures there are."""
@@ -339,13 +346,13 @@ class AppPages:
         figures = await run_in_threadpool(self.curves.names, answered) if answered else ()
         jobs = [job for job in await run_in_threadpool(self.jobs.all) if job.paradigm == name]
         await run_in_threadpool(self._end_served, jobs, lines)
-        return JSONResponse(
-            {
-                "sessions": [_as_json(line, self._texts["right_beside"]) for line in lines[:_ON_PAGE]],
-                "jobs": await jobs_as_json(jobs),
-                "figures": list(figures),
-                "state": str(hash(tuple(line.state for line in answered))),
-            }
+        return self._page(
+            "paradigm_now.html",
+            lines=lines[:_ON_PAGE],
+            jobs=await jobs_as_json(jobs),
+            running=any(job.state == "runs" for job in jobs),
+            figures=figures,
+            state=hash(tuple(line.state for line in answered)),
         )
 
     async def figure(self, request: Request) -> Response:
@@ -370,7 +377,7 @@ class AppPages:
         return await self._points(
             answers,
             lines,
-            {"address": f"/paradigms/{quote(lines[0].paradigm)}", "title": lines[0].title, "changed": False},
+            {"address": f"/paradigms/{quote(lines[0].paradigm)}", "titles": lines[0].titles, "changed": False},
         )
 
     async def report_page(self, request: Request) -> Response:
@@ -382,8 +389,7 @@ class AppPages:
 
     async def report_state(self, request: Request) -> Response:
         """Say how far a report is."""
-        report = await self._report(request)
-        return JSONResponse({"state": report.job.state, "printed": report.job.printed})
+        return self._page("report_now.html", job=(await self._report(request)).job)
 
     async def report_file(self, request: Request) -> Response:
         """A figure, a table or a conversation of a report."""
@@ -484,9 +490,10 @@ class AppPages:
                 self.jobs.stop(job.name)
 
     def _page(self, template: str, **values: Any) -> Response:
-        return HTMLResponse(
-            self._environment.get_template(template).render(app=self._texts, language=self.language, **values)
-        )
+        return HTMLResponse(self._part(template, **values))
+
+    def _part(self, template: str, **values: Any) -> str:
+        return self._environment.get_template(template).render(app=self._texts, language=self.language, **values)
 
 
 def _here(moment: str) -> str:
@@ -527,20 +534,11 @@ def _searched(lines: Sequence[SessionLine], text: str, paradigm: str) -> list[Se
     return [
         line
         for line in lines
-        if all(word in f"{line.paradigm} {line.title} {line.who} {line.path} {line.kind}".casefold() for word in words)
+        if all(
+            word in f"{line.paradigm} {' '.join(line.titles.values())} {line.who} {line.path} {line.kind}".casefold()
+            for word in words
+        )
     ]
-
-
-def _as_json(line: SessionLine, beside: str) -> Mapping[str, Any]:
-    return {
-        "path": line.path,
-        "who": line.who,
-        "person": bool(line.participant),
-        "done": line.done,
-        "planned": line.planned,
-        "right": line.share_right(beside),
-        "session": line.session,
-    }
 
 
 def _value(text: str) -> Any:

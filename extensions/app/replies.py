@@ -5,8 +5,8 @@ and as a folder for colleagues, which needs no program."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -15,12 +15,14 @@ from typing import Any
 
 from spanlab.core import SpanLabError, kind_named, make_folder
 from spanlab.core.kit import page_files
+from spanlab.paradigms.language.yaml_source import titled
 from spanlab.sessions import same_trials, taken_trials
 from spanlab.sessions.record import Event, finished_trials, is_practice, read_events, read_session
-from spanlab.sessions.transcripts import SentPicture, Transcript
+from spanlab.sessions.transcripts import Transcript
 
 from .index import SessionIndex, SessionLine
-from .shown import answer_mark, as_source, given_answer, question_of
+from .shown import answer_mark, given_answer, question_of
+from .web import said_levels
 
 #: so many letters of a reply stand in the table
 _SHOWN = 160
@@ -58,10 +60,12 @@ class Replies:
     index : of the folder
     only : of this session alone; of all when empty
     people : whether answers of people are among them, also those that a machine repeats
+    language : of titles and levels
     """
 
-    def __init__(self, index: SessionIndex, only: str = "", *, people: bool = True) -> None:
-        self._index, self.data, self._only, self._people = index, index.data, only, people
+    def __init__(self, index: SessionIndex, only: str = "", *, people: bool = True, language: str = "en") -> None:
+        self._index, self.data, self._language = index, index.data, language
+        self._only, self._people = only, people
         self._read: dict[str, Answered] = {}
         #: sessions that were left out, as they cannot be read
         self.unread: list[str] = []
@@ -77,7 +81,9 @@ class Replies:
             for line in (line for line in lines if self._only in ("", line.path)):
                 before = kept.get(line.path)
                 try:
-                    self._read[line.path] = before if before and before.line == line else _answered(self.data, line)
+                    self._read[line.path] = (
+                        before if before and before.line == line else _answered(self.data, line, self._language)
+                    )
                 except _ODD:
                     self.unread.append(line.path)
             return list(self._read.values())
@@ -133,55 +139,28 @@ class Replies:
             "session": path,
             "trial": key,
             "who": first.line.who,
-            "title": first.line.title,
-            "levels": dict(taken.start["levels"]),
-            "questions": [asdict(question_of(step)) for step in asked],
+            "title": titled(first.line.titles, self._language),
+            "levels": said_levels(taken.start["levels"], self._language),
+            "questions": [question_of(step) for step in asked],
             "takers": [
                 {
                     "who": one.line.who,
                     "session": one.line.path,
                     "trial": its,
                     "answers": [
-                        asdict(given_answer(step.percept.ask, event))
+                        given_answer(step.percept.ask, event)
                         for step, event in zip(asked, one.trials[its][1], strict=False)
                         if step.percept.ask is not None
                     ],
                 }
                 for one, its in takers
             ],
-            "turns": self._turns(first.line, key),
+            "turns": (
+                _transcript(str(self.data / path), first.line.state).talk(key).turns
+                if kind_named(first.line.kind).converses
+                else ()
+            ),
         }
-
-    def _turns(self, line: SessionLine, key: str) -> list[dict[str, Any]]:
-        """What was sent and replied in a trial; nothing for who has no conversations."""
-        if not kind_named(line.kind).converses:
-            return []
-        talk = _transcript(str(self.data / line.path), line.state).talk(key)
-        return [
-            {
-                "ask": turn.ask,
-                "sent": [
-                    {"role": message.role, "parts": [_part(part) for part in message.parts]} for message in turn.sent
-                ],
-                "reply": turn.reply.content or "",
-                "reasoning": turn.reply.reasoning or "",
-                "read_as": turn.answer,
-                "how": turn.extraction.replace("_", " "),
-                "again": turn.again,
-            }
-            for turn in talk.turns
-        ]
-
-
-def _part(part: str | SentPicture) -> dict[str, Any]:
-    if isinstance(part, str):
-        return {"text": part}
-    return {
-        "source": as_source(part.file) if part.file else "",
-        "words": part.words,
-        "size": part.size_px,
-        "same": part.same,
-    }
 
 
 @lru_cache(maxsize=16)
@@ -200,7 +179,7 @@ def _by_machine(line: SessionLine) -> bool:
     return not line.participant and kind_named(line.kind).role not in ("person", "replay")
 
 
-def _answered(data: Path, line: SessionLine) -> Answered:
+def _answered(data: Path, line: SessionLine, language: str) -> Answered:
     events, info = read_events(data / line.path), read_session(data / line.path)
     done = finished_trials(events)
     started = {event["trial"]: event for event in events if event["event"] == "trial_start"}
@@ -219,7 +198,7 @@ def _answered(data: Path, line: SessionLine) -> Answered:
             trials[event["trial"]][1].append(event)
     prices = info.get("prices") or {}
     rows = [
-        _row(line, key, started[key]["levels"], event, prices)
+        _row(line, key, said_levels(started[key]["levels"], language), event, prices)
         for key, (_, questions) in trials.items()
         for event in questions
     ]
@@ -227,7 +206,7 @@ def _answered(data: Path, line: SessionLine) -> Answered:
 
 
 def _row(
-    line: SessionLine, key: str, levels: Mapping[str, Any], event: Mapping[str, Any], prices: Mapping[str, float]
+    line: SessionLine, key: str, levels: Mapping[str, str], event: Mapping[str, Any], prices: Mapping[str, float]
 ) -> Row:
     notes, scores = event["notes"], event["scores"]
     read, written = notes.get("prompt_tokens"), notes.get("completion_tokens")
@@ -239,7 +218,7 @@ def _row(
         line.who,
         line.kind,
         line.paradigm,
-        ", ".join(f"{name.replace('_', ' ')} {level}" for name, level in levels.items()),
+        ", ".join(f"{name} {level}" for name, level in levels.items()),
         key,
         event["ask"],
         _said(event["value"], scores),
@@ -263,13 +242,14 @@ def _said(value: Any, scores: Sequence[Mapping[str, Any]]) -> str:
     return "" if value is None else str(value)
 
 
-def write_bundle(replies: Replies, page: str, output: Path) -> list[str]:
+def write_bundle(replies: Replies, page: str, talk: Callable[[str, str], str], output: Path) -> list[str]:
     """Write the page with all its conversations as files that open without a program, and return
     what is left out, as it cannot be read.
 
     Parameters
     ----------
     page : the page, which asks for its data by scripts beside it
+    talk : gives the conversation of a session's trial, as the page shows it
 
     Raises
     ------
@@ -289,11 +269,9 @@ def write_bundle(replies: Replies, page: str, output: Path) -> list[str]:
             for key in one.trials:
                 name = f"{one.line.path}/{key}"
                 try:
-                    talk = replies.conversation(one.line.path, key)
+                    _write_data(output, name, talk(one.line.path, key))
                 except _ODD:
                     left_out.append(name)
-                else:
-                    _write_data(output, name, talk)
         (output / "index.html").write_text(page, encoding="utf-8")
     except OSError as error:
         raise SpanLabError(f"{output} cannot be written: {error.strerror or error}") from None

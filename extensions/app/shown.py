@@ -200,7 +200,7 @@ class GivenAnswer:
 
 def look_at(data: Path, path: str, key: str, others: Sequence[tuple[str, str]], who: str) -> dict[str, Any]:
     """A finished trial of a session, beside the same trial in others, as its page has it: ``paradigm`` and
-    ``title`` of the session, ``key`` and ``levels`` of the trial, the keys of the trials ``before`` and
+    ``titles`` of the session, ``key`` and ``levels`` of the trial, the keys of the trials ``before`` and
     ``after`` it (empty at the ends), the ``strip`` of its displays, its ``questions``, and its ``takers``, the
     session it was opened from first.
 
@@ -221,22 +221,21 @@ def look_at(data: Path, path: str, key: str, others: Sequence[tuple[str, str]], 
         raise SpanLabError(f"{path} has no finished trial {key}")
     trial, keys = taken[key], list(taken)
     at = keys.index(key)
-    takers = [_taken_by(data, who, path, trial)]
-    takers += [
+    beside = [
         _taken_by(data, name, other, same)
         for other, name in others
         if other != path and (same := _same(data / other, trial)) is not None
     ]
     return {
         "paradigm": session.paradigm.name,
-        "title": session.paradigm.title,
+        "titles": session.paradigm.titles,
         "key": key,
         "before": keys[at - 1] if at else "",
         "after": keys[at + 1] if at + 1 < len(keys) else "",
         "levels": trial.start["levels"],
         "strip": pictures([step.percept for step in trial.trial.steps], STRIP),
         "questions": [question_of(step) for step in trial.trial.steps if step.percept.ask is not None],
-        "takers": takers,
+        "takers": [_taken_by(data, who, path, trial), *beside],
     }
 
 
@@ -268,14 +267,13 @@ def _same(folder: Path, trial: TakenTrial) -> TakenTrial | None:
 def _taken_by(data: Path, who: str, path: str, trial: TakenTrial) -> dict[str, Any]:
     """A trial as somebody took it: who, in which session and under which key, the answers, one for each
     question, and the conversation of a chat model: what it read and wrote, by whom."""
-    kind = read_session(data / path)["agent_kind"]
     asks = [step.percept.ask for step in trial.trial.steps if step.percept.ask is not None]
     return {
         "who": who,
         "session": path,
         "key": trial.key,
         "answers": [given_answer(ask, line) for ask, line in zip(asks, trial.questions, strict=False)],
-        "conversation": _conversation(data / path, kind, trial.key),
+        "conversation": _conversation(data / path, read_session(data / path)["agent_kind"], trial.key),
     }
 
 
@@ -332,14 +330,15 @@ class Card:
 
     Parameters
     ----------
-    name, title : of the paradigm
+    name : of the paradigm
+    titles : by language
     domains, functions : what it is about
     people : whether people's results are published
     network : whether a network that ships knows it
     """
 
     name: str
-    title: str
+    titles: Mapping[str, str]
     domains: tuple[str, ...]
     functions: tuple[str, ...]
     people: bool
@@ -367,7 +366,9 @@ class Catalogue:
                 paradigms = [load_paradigm(name) for name in spanlab.list_paradigms()]
                 known = self._known(paradigms)
                 self._cards = tuple(
-                    Card(one.name, one.title, one.domains, one.functions, bool(conditions(one.name)), one.name in known)
+                    Card(
+                        one.name, one.titles, one.domains, one.functions, bool(conditions(one.name)), one.name in known
+                    )
                     for one in paradigms
                 )
             return self._cards

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -18,14 +19,17 @@ from starlette.routing import Route
 
 import spanlab
 from spanlab.analysis.data import load
+from spanlab.analysis.data.timing import timing_in_short
 from spanlab.api import read_rules
 from spanlab.core import SpanLabError, as_object, write_whole
 from spanlab.core.locale import by_language, sentence
 from spanlab.paradigms.language import read
 from spanlab.paradigms.language.yaml_source import scalar
 from spanlab.sessions.studies import Study, load_study
+from spanlab.sessions.studies.monitoring import Monitor, table_of
 
 from .asking import listed_in
+from .curves import Kept
 from .index import SessionIndex, SessionLine
 from .jobs import Job, Jobs
 from .web import MissingError, as_others_open, asked_by, first_free, free_port, jobs_as_json
@@ -58,7 +62,7 @@ class Studies:
 
     def __init__(self, index: SessionIndex, jobs: Jobs) -> None:
         self.data, self._index, self._jobs = index.data, index, jobs
-        self.folder = self.data.resolve().parent
+        self.folder, self._monitors = self.data.resolve().parent, Kept[Monitor]()
 
     def names(self) -> list[str]:
         """The studies whose files are here, by the names of the files."""
@@ -167,16 +171,18 @@ class Studies:
         """Who has done what, and what runs, as the commands tell it."""
         file = self.file(name)
         try:
-            status = spanlab.study_status(file, data=self.data)
-            monitor = spanlab.study_monitor(file, data=self.data, once=True, everything=True)
+            study, status = load_study(file), spanlab.study_status(file, data=self.data)
+            monitor = self._monitors.made(
+                (name, study.hash), lambda: Monitor(study, self.data, judge=timing_in_short)
+            )  # which reads no session again that has not gone on
+            seen = table_of(monitor.look(time.time()), time.time(), everything=True)
         except SpanLabError as error:
             return {"problem": str(error), "people": [], "sessions": [], "visits": [], "fields": []}
-        study = load_study(file)
         visits = sorted((self.data / study.name).glob("*/session-*"))
         return {
             "problem": "",
             "people": status.to_dict().get("participants", []),
-            "sessions": monitor.to_dict().get("sessions", []),
+            "sessions": [dict(zip(seen.header, row, strict=True)) for row in seen.rows],
             "visits": [str(visit.relative_to(self.data / study.name)) for visit in visits],
             "fields": [[field.name, field.label] for field in study.fields],
         }
@@ -356,7 +362,8 @@ class StudyPages:
         """Who has done what in a study, and what runs."""
         name = str(request.path_params["name"])
         now = await run_in_threadpool(self._studies.now, name)
-        return JSONResponse({**now, "jobs": await jobs_as_json(await run_in_threadpool(self._studies.jobs, name))})
+        jobs = await jobs_as_json(await run_in_threadpool(self._studies.jobs, name))
+        return self._page("study_now.html", **now, jobs=jobs)
 
     async def study_does(self, request: Request) -> Response:
         """What the page of a study asks for at once."""

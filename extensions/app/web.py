@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, count
 from typing import Any
@@ -15,11 +16,22 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 
 from spanlab.core import SpanLabError
+from spanlab.core.locale import sentences
 
 from .jobs import Job
 
 #: so many of the newest sessions and jobs stand on a page
 NEWEST = 8
+
+
+def say(word: object, language: str) -> str:
+    """A word of a paradigm's file or of a table as pages say it; others as they are."""
+    return sentences(language).get("word." + re.sub(r"\W+", "_", str(word)), str(word).replace("_", " "))
+
+
+def said_levels(levels: Mapping[str, Any], language: str) -> dict[str, str]:
+    """The levels of a trial as pages say them."""
+    return {say(name, language): say(level, language) for name, level in levels.items()}
 
 
 class MissingError(Exception):

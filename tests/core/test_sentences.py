@@ -9,12 +9,14 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from string import Formatter
+from typing import get_args
 
 import pytest
 from lab_pages import ENGLISH
 from sent_sentences import everything
 
 from spanlab.core.locale import FALLBACK, by_language, folders, languages, sentence, sentences
+from spanlab.extensions.app.jobs import State
 from spanlab.extensions.app.pages import _HIDDEN
 from spanlab.extensions.app.replies import COLUMNS
 from spanlab.stimuli.render.fonts import has
@@ -70,6 +72,7 @@ def _said() -> Iterator[str]:
         text = template.read_text(encoding="utf-8")
         for section, start in re.findall(r'(?<!/)\b(app)(?:\.(?!css)|\[")(\w+)', text):
             yield rf"{section}\.{start}\w*" if start.endswith("_") else rf"{section}\.{start}"
+    yield from (r"word\.\w+", *(rf"app\.{state}" for state in get_args(State)))
     yield from (rf"app\.{column}" for column in COLUMNS if column not in _HIDDEN)
     for script in ROOT.glob("extensions/app/page/*.js"):
         for name in re.findall(r"\bsays\.(\w+)\b(?!\()", script.read_text(encoding="utf-8")):

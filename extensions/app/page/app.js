@@ -1,7 +1,7 @@
 // @ts-check
 // The wall's filters, the player, what the buttons start, and curves that grow.
 
-import { button, element } from "./kit.js";
+import { $, element } from "./kit.js";
 
 /** @template {Element} T @param {string} name @param {new () => T} kind @returns {T} */
 export function part(name, kind) {
@@ -57,7 +57,7 @@ export function player(address, then = () => {}) {
     display.src = picture.source;
     display.alt = picture.words;
     moment.value = String(at);
-    const says = [picture.phase.replaceAll("_", " "), picture.self_paced ? phase.dataset.paced : `${picture.ms} ms`, ...(picture.asks ? [phase.dataset.asks] : [])];
+    const says = [picture.phase, picture.self_paced ? phase.dataset.paced : `${picture.ms} ms`, ...(picture.asks ? [phase.dataset.asks] : [])];
     phase.textContent = says.join(" · ");
     moment.setAttribute("aria-valuetext", phase.textContent);
   };
@@ -76,13 +76,12 @@ export function player(address, then = () => {}) {
     requestAnimationFrame(step);
   };
   const load = async () => {
-    const wanted = new URLSearchParams({ number: String(number) }), chosen = levelsShown();
+    const wanted = new URLSearchParams({ number: String(number) });
+    for (const [name, level] of Object.entries(levelsShown())) wanted.set(name, JSON.stringify(level));
     for (const slider of levels.querySelectorAll("input")) {
-      const level = chosen[slider.name];
-      wanted.set(slider.name, JSON.stringify(level));
-      const output = slider.parentElement?.querySelector("output");
-      if (output) output.textContent = String(level);
-      slider.setAttribute("aria-valuetext", String(level));
+      const name = JSON.parse(slider.dataset.names || "[]")[Number(slider.value)];
+      /** @type {HTMLOutputElement} */ (slider.parentElement?.querySelector("output")).textContent = name;
+      slider.setAttribute("aria-valuetext", name);
     }
     const answer = await fetch(`${address}?${wanted}`);
     if (!answer.ok) return;
@@ -115,9 +114,9 @@ function levelsShown() {
   return Object.fromEntries(sliders.map((slider) => [slider.name, JSON.parse(slider.dataset.levels || "[]")[Number(slider.value)]]));
 }
 
-/** What a form asks for. @param {HTMLFormElement} form @param {string} paradigm */
-function asked(form, paradigm) {
-  const values = new FormData(form);
+/** What a form asks for. @param {HTMLFormElement} form @param {string} paradigm @param {HTMLElement | null} by */
+function asked(form, paradigm, by = null) {
+  const values = new FormData(form, by);
   return { ...Object.fromEntries(values), agents: values.getAll("agents"), sessions: values.getAll("sessions"), levels: levelsShown(), paradigm };
 }
 
@@ -145,7 +144,7 @@ export function starting(paradigm, look) {
       const button = /** @type {HTMLButtonElement} */ (event.submitter);
       button.disabled = true;
       try {
-        const said = await send(`/jobs/${button.dataset.kind}`, asked(form, paradigm));
+        const said = await send(`/jobs/${button.dataset.kind}`, asked(form, paradigm, button));
         if (said.report) {
           const address = `/reports/${encodeURIComponent(said.report)}`;
           if (location.pathname === address) location.reload();
@@ -185,59 +184,51 @@ async function drawn(address) {
   return answer.ok ? document.importNode(new DOMParser().parseFromString(await answer.text(), "image/svg+xml").documentElement, true) : null;
 }
 
-/** A list of what was started. @param {HTMLElement} jobs @param {() => void} look @returns {(started: any[]) => void} */
-export function listing(jobs, look) {
-  /** @type {Set<string>} */
-  const opened = new Set();
-  let shown = "";
-  return (started) => {
-    if (shown === JSON.stringify(started)) return; // whoever has just reached a button keeps it
-    shown = JSON.stringify(started);
-    jobs.replaceChildren(...started.map((job) => {
-      const line = element("li", {}, element("strong", {}, jobs.dataset[job.state] || job.state), " ", element("code", {}, job.command));
-      if (job.address) line.append(" ", element("a", { href: job.address, target: "_blank", rel: "noopener", class: "button" }, jobs.dataset.open || job.address));
-      if (job.state === "runs") line.append(" ", button(jobs.dataset.stop || "", () => void send(`/jobs/${job.name}/stop`, {}).then(look)));
-      if (job.printed) {
-        const details = /** @type {HTMLDetailsElement} */ (element("details", {}, element("summary", {}, jobs.dataset.printed || ""), element("pre", {}, job.printed)));
-        details.open = opened.has(job.name) || job.state === "failed" || job.command.includes(" -o "); // which says what was written
-        details.addEventListener("toggle", () => { if (details.open) opened.add(job.name); else opened.delete(job.name); });
-        line.append(details);
+/** Parts of the page as the server says that they are now, each by its name. The next question follows the answer. @param {string} address @param {number} ms @param {() => void} then */
+export function following(address, ms, then = () => {}) {
+  const shown = new Map();
+  let timer = 0, looking = false, again = false;
+  async function look() {
+    again = looking;
+    if (looking) return;
+    clearTimeout(timer);
+    looking = true;
+    const answer = document.hidden ? null : await fetch(address).catch(() => null);
+    if (answer?.ok) {
+      for (const part of /** @type {HTMLCollectionOf<HTMLElement>} */ (new DOMParser().parseFromString(await answer.text(), "text/html").body.children)) {
+        if (shown.get(part.id) !== part.outerHTML) replace(part); // whoever has just reached a button keeps it
+        shown.set(part.id, part.outerHTML);
       }
-      return line;
-    }));
-  };
+      then();
+    }
+    looking = false;
+    timer = window.setTimeout(look, again ? 0 : ms);
+  }
+  addEventListener("click", (event) => {
+    const address = event.target instanceof HTMLElement && event.target.dataset.post;
+    if (address) void send(address, {}).then(look);
+  });
+  void look();
+  return () => void look();
+}
+
+/** A part of the page, as it is now; what was opened and chosen in it stays. @param {HTMLElement} part */
+function replace(part) {
+  const place = $(part.id), opened = Array.from(place.querySelectorAll("details[open]"), (one) => one.id), chosen = place instanceof HTMLSelectElement ? place.value : "";
+  place.innerHTML = part.innerHTML; // options that were moved would each be chosen in turn
+  place.hidden = part.hidden;
+  Object.assign(place.dataset, part.dataset);
+  for (const one of place.querySelectorAll("details")) one.open ||= opened.includes(one.id);
+  if (!(place instanceof HTMLSelectElement)) return;
+  if ((chosen || place.dataset.touched) && Array.from(place.options).some((option) => option.value === chosen)) place.value = chosen;
 }
 
 /** Sessions and curves while they grow. @param {string} paradigm @returns {() => void} */
 function watching(paradigm) {
-  const none = part("#none", HTMLElement), progress = part("#progress", HTMLElement), rows = part("#progress tbody", HTMLTableSectionElement);
-  const like = part("#replay select[name=like]", HTMLSelectElement), figures = part("#figures", HTMLSelectElement), figure = part("#figure", HTMLElement);
-  const jobs = part("#jobs", HTMLElement), command = part("#figure-command", HTMLElement);
-  let state = "", listed = "", shown = "", looking = false;
-  const cell = (/** @type {string | Node} */ content, kind = "") => element("td", { class: kind }, content);
-  const replay = part("#replay", HTMLFormElement), problem = part("#replay .problem", HTMLElement);
-  const goOn = (/** @type {string} */ session) => {
-    send("/jobs/resume", { ...asked(replay, paradigm), session }).then(look, (error) => { problem.textContent = error.message; problem.hidden = false; });
-  };
-  const drawSessions = (/** @type {any[]} */ sessions, /** @type {boolean} */ running) => {
-    rows.replaceChildren(...sessions.map((session) => {
-      const link = element("a", { href: `/sessions/${session.path.split("/").map(encodeURIComponent).join("/")}/trials/1` }, session.session);
-      const who = element("th", { scope: "row" }, session.who);
-      const row = element("tr", {}, who, cell(`${session.done} / ${session.planned}`, "number"), cell(session.right, "number beside"), cell(session.done ? link : session.session));
-      if (!running && session.done < session.planned) row.lastElementChild?.append(" ", button(progress.dataset.goOn || "", () => goOn(session.path), { "aria-label": `${progress.dataset.goOn}: ${session.session}` }));
-      return row;
-    }));
-    progress.hidden = !sessions.length;
-    none.hidden = !!sessions.length;
-    const chosen = like.value, people = sessions.filter((session) => session.done && session.done === session.planned);
-    like.replaceChildren(/** @type {HTMLOptionElement} */ (like.options[0]), ...people.map((session) => new Option(`${session.who} (${session.done})`, session.path)));
-    like.value = [...like.options].some((option) => option.value === chosen) ? chosen : "";
-    if (!chosen && people[0]?.person && !like.dataset.touched) like.value = people[0].path;
-    newOnes();
-  };
-  const drawJobs = listing(jobs, look);
+  const figures = part("#figures", HTMLSelectElement), figure = part("#figure", HTMLElement), command = part("#figure-command", HTMLElement);
+  let shown = "";
   const drawFigure = () => {
-    const name = figures.value;
+    const name = figures.value, state = figures.dataset.state || "";
     if (!name || shown === `${name} ${state}`) return;
     const wanted = `${name} ${state}`;
     shown = wanted;
@@ -253,52 +244,17 @@ function watching(paradigm) {
     command.textContent = `spanlab figure ${name} ${command.dataset.folder} --paradigm ${paradigm} -o ${name}.svg`;
     if (command.parentElement) command.parentElement.hidden = false;
   };
-  async function look() {
-    if (looking) return;
-    looking = true;
-    try {
-      const answer = await fetch(`/paradigms/${paradigm}/live`);
-      if (answer.ok) {
-        const now = await answer.json();
-        drawJobs(now.jobs);
-        const running = now.jobs.some((/** @type {any} */ job) => job.state === "runs"), seen = `${running} ${now.state} ${now.sessions.length}`;
-        if (seen !== listed) drawSessions(now.sessions, running);
-        listed = seen;
-        state = now.state;
-        if ([...figures.options].map((option) => option.value).join() !== now.figures.join()) {
-          const chosen = figures.value;
-          figures.replaceChildren(...now.figures.map((/** @type {string} */ name) => new Option(name.replaceAll("_", " "), name)));
-          if (now.figures.includes(chosen)) figures.value = chosen;
-        }
-        for (const name of ["#figures-row", "#compare-link"]) part(name, HTMLElement).hidden = !now.figures.length;
-        drawFigure();
-      }
-    } finally {
-      looking = false;
-    }
-  }
-  const newOnes = () => { part("#new-trials", HTMLElement).hidden = !!like.value; };
-  like.addEventListener("change", () => { like.dataset.touched = "yes"; newOnes(); });
+  part("#like", HTMLSelectElement).addEventListener("change", (event) => { /** @type {HTMLElement} */ (event.target).dataset.touched = "yes"; });
   figures.addEventListener("change", drawFigure);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { shown = ""; drawFigure(); });
-  setInterval(() => { if (!document.hidden) void look(); }, 1500);
-  void look();
-  return () => void look();
+  return following(`/paradigms/${paradigm}/live`, 1500, drawFigure);
 }
 
 /** A report that is being made, or the one that is made, in its frame. @param {HTMLElement} report @param {string} name */
 function reporting(report, name) {
   const address = `/reports/${encodeURIComponent(name)}`;
   if (report.dataset.state === "runs") {
-    const printed = part("#printed", HTMLElement), stop = part("#stop", HTMLButtonElement);
-    stop.addEventListener("click", () => void send(`/jobs/${stop.dataset.job}/stop`, {}));
-    setInterval(async () => {
-      const answer = await fetch(`${address}/state`);
-      if (!answer.ok) return;
-      const now = await answer.json();
-      printed.textContent = now.printed;
-      if (now.state !== "runs") location.reload();
-    }, 1000);
+    following(`${address}/state`, 1000, () => { if ($("printed").dataset.state !== "runs") location.reload(); });
     return;
   }
   const frame = document.querySelector("#inside");

@@ -2,18 +2,11 @@
 // Answers of chat models: one table to search, filter and sort, and each conversation with its pictures.
 import { $, button, element } from "./kit.js";
 
-/** @typedef {{x: number, y: number, width: number, height: number, number: string}} Spot */
-/** @typedef {{right: string, source: string, spots: Spot[]}} Question */
-/** @typedef {{answer: string, mark: string, outcome: string, rt_ms: number | null, reply: string, spots: Spot[]}} Given */
-/** @typedef {{text?: string, source?: string, words?: string, size?: number, same?: boolean}} Part */
-/** @typedef {{ask: number, sent: {role: string, parts: Part[]}[], reply: string, reasoning: string, read_as: string, how: string, again: boolean}} Turn */
-/** @typedef {{who: string, session: string, trial: string, answers: Given[]}} Taker */
-/** @typedef {{session: string, trial: string, who: string, title: string, levels: Record<string, unknown>, questions: Question[], takers: Taker[], turns: Turn[]}} Talk */
 /** @typedef {{columns: string[], models: string[], rows: any[][], unread: string[], state: string}} Table */
 
 const page = $("answers"), says = JSON.parse(page.dataset.says || "{}"), bundled = page.dataset.bundled === "yes";
 const SIGNS = /** @type {Record<string, string>} */ ({ right: "✓", wrong: "✗", partly: "½", unread: "?", none: "·" });
-const ON_PAGE = 100, LONG = 900;
+const ON_PAGE = 100;
 const shown = Array.from(document.querySelectorAll("th [data-column]"), (head) => /** @type {HTMLElement} */ (head).dataset.column || "");
 /** @type {Table} */
 let table = { columns: [], models: [], rows: [], unread: [], state: "" };
@@ -79,91 +72,25 @@ function show() {
   /** @type {HTMLButtonElement} */ ($("after")).disabled = first + ON_PAGE >= chosen.length;
 }
 
-/** A picture of a question with the right answer and one that was given. @param {Question} question @param {Given | null} given */
-function marked(question, given) {
-  const drawn = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  drawn.setAttribute("viewBox", "0 0 96 96");
-  drawn.setAttribute("aria-hidden", "true");
-  const shape = (/** @type {string} */ tag, /** @type {Record<string, string | number>} */ attributes, text = "") => {
-    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    for (const [name, content] of Object.entries(attributes)) made.setAttribute(name, String(content));
-    made.textContent = text;
-    drawn.append(made);
-  };
-  const around = (/** @type {Spot} */ one, /** @type {number} */ by) => ({ x: one.x + by, y: one.y + by, width: Math.max(1, one.width - 2 * by), height: Math.max(1, one.height - 2 * by) });
-  for (const one of question.spots) shape("rect", { class: "should", ...around(one, 1) });
-  for (const one of given?.spots ?? []) shape("rect", { class: `did ${given?.mark}`, ...around(one, 3.5) });
-  for (const one of (given ?? question).spots) if (one.number) shape("text", { x: one.x + one.width / 2, y: one.y + one.height / 2 }, one.number);
-  return element("span", { class: "marked" }, element("img", { src: question.source, width: "112", height: "112", alt: "" }), drawn);
-}
-
-/** @param {string} text */
-const written = (text) => {
-  const shown = element("pre", { tabindex: "0" }, text);
-  return text.length > LONG ? element("details", {}, element("summary", {}, `${text.slice(0, 80).split("\n")[0]} … (${number(text.length)})`), shown) : shown;
-};
-
-/** @param {Turn} turn @param {string} mark */
-function said(turn, mark) {
-  const list = element("ol", { class: "plain talk" });
-  for (const message of turn.sent) {
-    const item = element("li", {}, element("strong", {}, message.role));
-    const pictures = element("span", { class: "shown" });
-    for (const part of message.parts) {
-      if (part.source) pictures.append(element("img", { src: part.source, alt: part.words || "", title: part.words || "", width: "112" }));
-      else item.append(written(part.text ?? part.words ?? ""));
-    }
-    if (pictures.childElementCount) item.append(pictures);
-    list.append(item);
-  }
-  const item = element("li", {}, element("strong", {}, "assistant"), " ", element("span", { class: `mark ${mark}` }, turn.again ? says.asked_again : `${SIGNS[mark] || ""} ${turn.read_as}`), " ", element("span", { class: "muted" }, turn.how));
-  if (turn.reasoning) item.append(element("details", {}, element("summary", {}, says.reasoning), element("pre", { tabindex: "0" }, turn.reasoning)));
-  item.append(written(turn.reply));
-  list.append(item);
-  return list;
-}
-
 /** Open the conversation of a row. @param {any[]} row */
 async function open(row) {
   const [session, trial, question] = ["session", "trial", "question"].map((column) => value(row, column));
-  const dialog = /** @type {HTMLDialogElement} */ ($("conversation")), inside = $("inside");
+  const dialog = /** @type {HTMLDialogElement} */ ($("conversation")), inside = $("inside"), at = chosen.indexOf(row);
   inside.replaceChildren("…");
   if (!dialog.open) dialog.showModal();
   history.replaceState(null, "", `#${[session, trial, question].map(encodeURIComponent).join("/")}`);
-  /** @type {Talk | null} */
-  const talk = await load(`${session}/${trial}`).catch(() => null);
-  if (!talk) return inside.replaceChildren(element("p", { class: "problem", role: "alert" }, says.not_loaded));
-  const asked = talk.questions[question - 1];
-  const at = chosen.indexOf(row), step = (/** @type {number} */ by, /** @type {string} */ label) => {
-    const other = chosen[at + by], made = button(label, () => void open(/** @type {any[]} */ (other)));
-    made.disabled = at < 0 || !other;
-    return made;
-  };
-  const takers = talk.takers.map((taker) => {
-    const given = taker.answers[question - 1];
-    const item = element("li", {}, element("strong", {}, taker.who));
-    if (!given) return item;
-    item.append(element("br"), element("span", { class: `mark ${given.mark}` }, `${SIGNS[given.mark]} ${says[`mark_${given.mark}`]}`), ` ${given.answer || given.outcome}`);
-    if (given.rt_ms !== null) item.append(" ", element("span", { class: "muted" }, `${number(given.rt_ms)} ms`));
-    if (asked?.source) item.append(marked(asked, given));
-    return item;
-  });
-  const own = talk.takers[0]?.answers ?? [];
-  const turns = talk.turns.map((turn) => {
-    const content = said(turn, own[turn.ask - 1]?.mark || "none");
-    const folded = element("details", {}, element("summary", {}, turn.ask ? `${says.question} ${turn.ask}` : says.before_questions), content);
-    if (turn.ask === question || talk.turns.length === 1) folded.setAttribute("open", "");
-    return folded;
-  });
-  inside.replaceChildren(
-    element("h2", { tabindex: "-1" }, `${talk.who} · ${talk.title} · ${says.trial} ${trial}, ${says.question} ${question}`),
-    element("p", { class: "chips" }, ...Object.entries(talk.levels).map(([name, level]) => element("span", { class: "chip" }, `${name.replaceAll("_", " ")}: ${level}`))),
-    element("p", { class: "buttons" }, step(-1, says.answer_before), step(1, says.answer_after)),
-    element("h3", {}, filled(says.same_question, { right: asked?.right || "–" })),
-    element("ul", { class: "plain takers" }, ...takers),
-    ...(turns.length ? [element("h3", {}, says.conversation_title), ...turns] : []),
-  );
-  /** @type {HTMLElement} */ (inside.querySelector("h2")).focus();
+  inside.innerHTML = await load(`${session}/${trial}`).catch(() => "");
+  const asked = /** @type {HTMLElement | null} */ (inside.querySelector(`[data-question="${question}"]`));
+  if (!asked) return inside.replaceChildren(element("p", { class: "problem", role: "alert" }, says.not_loaded));
+  asked.hidden = false;
+  for (const picture of asked.querySelectorAll(".marked img")) picture.setAttribute("src", asked.dataset.source || "");
+  inside.querySelector(`[data-ask="${question}"]`)?.setAttribute("open", "");
+  for (const step of /** @type {NodeListOf<HTMLButtonElement>} */ (asked.querySelectorAll("[data-step]"))) {
+    const other = chosen[at + Number(step.dataset.step)];
+    step.disabled = at < 0 || !other;
+    step.addEventListener("click", () => void open(/** @type {any[]} */ (other)));
+  }
+  asked.querySelector("h2")?.focus();
   dialog.scrollTop = 0;
 }
 
@@ -207,10 +134,10 @@ function openNamed() {
 }
 addEventListener("hashchange", openNamed);
 void start().then(openNamed);
-if (!bundled) {
-  setInterval(async () => {
-    if (document.hidden || /** @type {HTMLDialogElement} */ ($("conversation")).open) return;
-    const answer = await fetch("/replies/state");
-    if (answer.ok && (await answer.json()).state !== table.state) void start();
-  }, 3000);
+/** The table as it is now, when something has changed; the next question follows the answer. */
+async function follow() {
+  const answer = document.hidden || /** @type {HTMLDialogElement} */ ($("conversation")).open ? null : await fetch("/replies/state").catch(() => null);
+  if (answer?.ok && (await answer.json()).state !== table.state) await start();
+  setTimeout(follow, 3000);
 }
+if (!bundled) setTimeout(follow, 3000);

@@ -1,6 +1,6 @@
 // @ts-check
 // A study: its file as a form and as text, its people and sessions, and what follows.
-import { listing, send, starting } from "./app.js";
+import { following, send, starting } from "./app.js";
 import { $, button, element } from "./kit.js";
 
 const fresh = document.querySelector("#new-study");
@@ -117,7 +117,7 @@ function study(page, address) {
   save.addEventListener("click", async () => {
     clearTimeout(timer);
     const said = await draft({ ...(inForm ? { data: gathered(), texts } : { text: text.value }), save: "yes" });
-    if (!said.wrong.length) void look();
+    if (!said.wrong.length) look();
   });
 
   /** A form that asks for something at once. @param {string} id @param {string} what @param {(said: any) => void} then */
@@ -134,37 +134,11 @@ function study(page, address) {
   }
   does("questions", "questions", (said) => void change({ paradigms: [...gathered().paradigms, said.file] }));
   does("exclusions", "exclusions", () => {});
-  does("care", "act", (said) => { $("said-of-people").replaceChildren(...said.said.map((/** @type {string} */ line) => element("li", {}, line))); void look(); });
+  does("care", "act", (said) => { $("said-of-people").replaceChildren(...said.said.map((/** @type {string} */ line) => element("li", {}, line))); look(); });
   does("links", "links", (said) => $("links-made").replaceChildren(...said.links.map((/** @type {{link: string, picture: string}} */ one) =>
     element("li", {}, element("img", { src: one.picture, alt: "", width: "120" }), element("a", { href: one.link }, one.link)))));
 
-  const drawJobs = listing($("jobs"), () => void look());
-  /** @param {string} id @param {Record<string, unknown>[]} found */
-  const drawTable = (id, found) => {
-    const first = found[0], place = $(id);
-    place.hidden = !first;
-    if (!first) return;
-    place.replaceChildren(element("table", {}, element("thead", {}, element("tr", {}, ...Object.keys(first).map((name) => element("th", { scope: "col" }, name)))),
-      element("tbody", {}, ...found.map((row) => element("tr", {}, ...Object.values(row).map((value, at) => element(at ? "td" : "th", at ? {} : { scope: "row" }, String(value ?? ""))))))));
-  };
-  async function look() {
-    const answer = await fetch(`${address}/live`);
-    if (!answer.ok) return;
-    const now = await answer.json();
-    drawJobs(now.jobs);
-    drawTable("people", now.people);
-    drawTable("sessions", now.sessions);
-    $("nobody").hidden = !!now.people.length || !!now.sessions.length;
-    $("nobody").textContent = now.problem || $("nobody").dataset.says;
-    const fields = $("fields"), asks = /** @type {[string, Record<string, string>][]} */ (now.fields), shown = JSON.stringify(asks);
-    if (fields.dataset.shown !== shown) fields.replaceChildren(...asks.map(([name, label]) => element("label", {}, `${label[document.documentElement.lang] || label.en || name} `, element("input", { name: `field_${name}`, autocomplete: "off" }))));
-    fields.dataset.shown = shown; // what was typed stays until the study asks something else
-    for (const select of /** @type {NodeListOf<HTMLSelectElement>} */ (document.querySelectorAll("select[name=visit]"))) {
-      if ([...select.options].map((option) => option.value).join() !== now.visits.join()) select.replaceChildren(...now.visits.map((/** @type {string} */ visit) => new Option(visit, visit)));
-    }
-  }
-  starting("", () => void look());
+  const look = following(`${address}/live`, 2000);
+  starting("", look);
   void draft({ text: text.value });
-  void look();
-  setInterval(() => { if (!document.hidden) void look(); }, 2000);
 }

@@ -13,7 +13,7 @@ function show(got) {
   if (now !== factors) {
     factors = now;
     $("levels").replaceChildren(...Object.entries(got.factors).map(([name, levels]) => {
-      const slider = element("input", { type: "range", name, min: "0", max: String(levels.length - 1), value: String(levels.indexOf(got.levels[name])), "data-levels": JSON.stringify(levels), "aria-valuetext": String(got.levels[name]) });
+      const slider = element("input", { type: "range", name, min: "0", max: String(levels.length - 1), value: String(levels.indexOf(got.levels[name])), "data-levels": JSON.stringify(levels), "data-names": JSON.stringify(levels.map(String)), "aria-valuetext": String(got.levels[name]) });
       return element("label", {}, `${name.replaceAll("_", " ")}: `, element("output", {}, String(got.levels[name])), slider);
     }));
   }

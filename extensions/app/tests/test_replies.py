@@ -3,6 +3,7 @@ stays text."""
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import shutil
@@ -21,7 +22,8 @@ from spanlab.core import SpanLabError
 from spanlab.paradigms import load_paradigm
 from spanlab.sessions.record import read_events
 
-from ..replies import COLUMNS
+from ..index import SessionIndex
+from ..replies import COLUMNS, Replies
 from ..server import Gate, application
 from .test_app import BASE, CHAT, GOLDEN, let_in
 
@@ -58,14 +60,15 @@ def test_the_command_the_page_and_the_bundle_show_the_same(folder: Path, tmp_pat
     ]
     assert [row["tokens_read"] for row in models] == [event["notes"]["prompt_tokens"] for event in asked]
     assert [row["mark"] == "right" for row in models] == [event["scores"][0]["correct"] for event in asked]
-    talk = client.get(f"/replies/data/{CHAT}/1").json()
-    assert data_of(tmp_path / "for_colleagues", f"{CHAT}/1") == talk
+    shown, talk = client.get(f"/replies/data/{CHAT}/1").json(), Replies(SessionIndex(folder)).conversation(CHAT, "1")
+    assert data_of(tmp_path / "for_colleagues", f"{CHAT}/1") == shown
+    assert [html.escape(turn.reply.content) in shown for turn in talk["turns"]] == [True, True]
     assert {taker["who"] for taker in talk["takers"]} == {"chat:scripted", "ideal"}
     ideal = next(taker for taker in talk["takers"] if taker["who"] == "ideal")
     for question, given in zip(talk["questions"], ideal["answers"], strict=True):
-        assert (given["answer"], given["spots"]) == (question["right"], question["spots"])
-        assert len(question["spots"]) == 1
-    assert [turn["reply"] for turn in talk["turns"]] == [row["reply"] for row in models if row["trial"] == "1"]
+        assert (given.answer, given.spots) == (question.right, question.spots)
+        assert len(question.spots) == 1
+    assert [turn.reply.content for turn in talk["turns"]] == [row["reply"] for row in models if row["trial"] == "1"]
 
 
 def test_a_bundle_has_what_was_named_and_no_answers_of_people(
@@ -105,7 +108,7 @@ def test_what_a_model_wrote_is_text_and_an_unread_reply_is_called_so(tmp_path: P
     assert rows["mark"].tolist() == ["unread", "unread"]
     assert set(rows["reply"]) == {nasty}
     session = rows["session"].iloc[0]
-    assert data_of(tmp_path / "bundle", f"{session}/1")["turns"][0]["reply"] == nasty
+    assert html.escape(nasty) in data_of(tmp_path / "bundle", f"{session}/1")
     assert "nobody knows" not in (tmp_path / "bundle" / "index.html").read_text("utf-8")
 
 

@@ -13,10 +13,12 @@ import pytest
 import yaml
 from chromium import chromium
 from starlette.testclient import TestClient
+from study_files import AwayError, Guest, take
 
 import spanlab
 from spanlab.core import SpanLabError
 from spanlab.sessions import find_sessions
+from spanlab.sessions.studies import monitoring
 
 from ..index import SessionIndex
 from ..jobs import Jobs
@@ -133,6 +135,34 @@ def test_buttons_are_commands_and_nobody_leaves_by_one_word(studies: Studies) ->
         studies.act("lab", {"what": "withdraw", "participant": "P01", "again": "P01"})
 
 
+def test_who_takes_part_is_seen_read_once_and_looked_after(studies: Studies, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session that has not gone on is not read and judged again."""
+    tasks = "".join(f"  - {{paradigm: {name}, trials: 1, practice: false}}\n" for name in ("vsr", "sfr"))
+    studies.file("lab").write_text(f"study: lab\ntitle: L\nlanguages: [en]\nparadigms:\n{tasks}", encoding="utf-8")
+
+    def leaves(what: str) -> None:
+        if what == "trial: sfr":
+            raise AwayError
+
+    take(studies.study("lab"), studies.data, fields={})
+    with pytest.raises(AwayError):
+        take(studies.study("lab"), studies.data, "p02", fields={}, guest=Guest(leaves))
+    read, reads = list[Path](), monitoring.read_events
+    monkeypatch.setattr(monitoring, "read_events", lambda folder: (read.append(folder), reads(folder))[1])
+    now = studies.now("lab")
+    assert (len(read), len(now["people"]), now["visits"]) == (4, 2, ["p01/session-1", "p02/session-1"])
+    assert (studies.now("lab")["people"], len(read)) == (now["people"], 4)
+    told = spanlab.study_monitor(studies.file("lab"), data=studies.data, everything=True).to_dict()["sessions"]
+    assert [row | {"last sign": ""} for row in now["sessions"]] == [row | {"last sign": ""} for row in told]
+    asked, folder = {"study": "lab", "visit": "p02/session-1"}, studies.data / "lab" / "p02"
+    resume = ["resume", str(folder / "session-1"), "--skip", "sfr", "--reason", "ill"]
+    assert studies.command("study-resume", {**asked, "skip": "sfr", "reason": "ill"})[0] == resume
+    assert studies.act("lab", {**asked, "what": "note", "text": "a fire alarm"})["said"]
+    assert "a fire alarm" in (folder / "session-1" / "notes.jsonl").read_text("utf-8")
+    assert studies.act("lab", {"what": "withdraw", "participant": "p02", "again": "p02"})["said"]
+    assert (folder.exists(), "withdrew" in studies.now("lab")["people"][1]["note"]) == (False, True)
+
+
 def test_rules_leave_out_data_of_reports_scores_and_exports(studies: Studies) -> None:
     taken = {
         agent: spanlab.replay("vsr", agent, trials=2, data=studies.data / "lab" / agent, say=lambda _: None).folder
@@ -176,15 +206,14 @@ def test_pages_of_studies_are_behind_the_gate(studies: Studies) -> None:
     stranger = TestClient(application(studies.data, "en", gate), base_url=BASE, client=("127.0.0.1", 50000))
     assert stranger.get("/studies/lab").status_code == 403
     stranger.get(gate.link(""))
-    assert stranger.get("/studies/lab").status_code == 200
+    assert "without its comments" in stranger.get("/studies/lab").text
     assert stranger.get("/studies/other").status_code == 404
     draft = {"text": "study: lab", "save": True}
     assert stranger.post("/studies/lab/draft", json=draft).status_code == 403
     stranger.headers["origin"] = BASE
     assert stranger.post("/studies/lab/draft", json=draft).json()["wrong"]
     assert stranger.post("/jobs/compare", json={"study": "lab"}).json()["problem"] == "nobody has taken part yet"
-    live = stranger.get("/studies/lab/live").json()
-    assert (live["people"], live["jobs"]) == ([], [])
+    assert "Nobody has taken part yet" in stranger.get("/studies/lab/live").text
 
 
 @pytest.mark.slow
