@@ -367,8 +367,7 @@ def append_line(path: Path, content: Mapping[str, Any]) -> None:
         new = not path.exists()
         with path.open("ab+") as file:
             file.seek(0)
-            whole = file.read()
-            file.truncate(whole.rfind(b"\n") + 1)
+            file.truncate(file.read().rfind(b"\n") + 1)
             file.write(line)
             file.flush()
             os.fsync(file.fileno())

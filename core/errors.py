@@ -9,6 +9,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 
+def shortened(text: str, longest: int = 60) -> str:
+    """Text as part of a message, cut where it is long."""
+    return text if len(text) <= longest else text[: longest - 3] + "..."
+
+
+def in_number(many: int, one: str, several: str = "") -> str:
+    """The word that goes with a number: ``row`` with 1, ``rows`` with 2."""
+    return one if many == 1 else several or f"{one}s"
+
+
 class SpanLabError(Exception):
     """A problem that the user can mend. ``str(error)`` is the whole message.
 

@@ -65,6 +65,15 @@ def as_list(value: object) -> list[Any]:
     return cast("list[Any]", value) if isinstance(value, list) else []
 
 
+def where_given(**fields: Any) -> dict[str, Any]:
+    """The fields of a record that say something: none that is None, false, zero or empty.
+
+    >>> where_given(group="a", place="", repeat=None)
+    {'group': 'a'}
+    """
+    return {name: value for name, value in fields.items() if value}
+
+
 def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
     """Return the values of each key, keys and values in the order in which they come.
 

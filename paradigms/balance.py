@@ -379,8 +379,7 @@ class _Balancer:
                 if tries > _PER_KIND * ways + 50 * len(cell.trials):
                     raise BalanceError(self.paradigm.name, "balance", self._missing(cell, next(iter(waiting)), tries))
                 tries += 1
-                at_hand = next(probed, None)
-                seed, levels, got = at_hand or (*self._candidate(cell), None)
+                seed, levels, got = next(probed, None) or (*self._candidate(cell), None)
                 if levels not in useful:
                     continue
                 if got is None:

@@ -111,10 +111,9 @@ class _Guessing:
 def _guessing(trials: Sequence[Trial]) -> dict[str, _Guessing]:
     """By phase, in the order of first questions that are scored."""
     questions = [[step for step in trial.steps if _scored(step)] for trial in trials]
-    phases = dict.fromkeys(step.percept.phase for steps in questions for step in steps)
     return {
         phase: _of_phase([[step for step in steps if step.percept.phase == phase] for steps in questions])
-        for phase in phases
+        for phase in dict.fromkeys(step.percept.phase for steps in questions for step in steps)
     }
 
 
@@ -152,7 +151,6 @@ def boxes(points: Sequence[tuple[Hashable, ...]]) -> Iterator[tuple[tuple[Any, .
         yield from [()] * bool(points)
         return
     slices = grouped((first, tuple(rest)) for first, *rest in points)
-    alike = grouped((frozenset(rest), first) for first, rest in slices.items())
-    for firsts in alike.values():
+    for firsts in grouped((frozenset(rest), first) for first, rest in slices.items()).values():
         for box in boxes(slices[firsts[0]]):
             yield (tuple(firsts), *box)

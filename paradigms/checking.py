@@ -92,7 +92,7 @@ def check_paradigm(
         problems.setdefault((problem.where, problem.key), problem)
     if problems:
         raise ParadigmError(in_order(problems.values()))
-    wrong = unanswerable(paradigm.triggers, kinds) if paradigm.triggers is not None else None
+    wrong = paradigm.triggers and unanswerable(paradigm.triggers, kinds)
     if wrong is not None:
         raise ParadigmError([paradigm.reader.document.problem(("triggers", "responses"), wrong)])
     _check_designs(paradigm)

@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ..core.errors import SpanLabError
-from ..core.json_values import grouped, is_number
+from ..core.json_values import as_levels, grouped, is_number
 from ..core.registry import nearest
 from .balance import balanced, replaced_seed
 from .compile import DEFAULT_INTERVAL_MS, MAX_SESSION_TRIALS, PlannedTrial, resolve_levels
@@ -298,10 +298,9 @@ def combinations_of(
     SpanLabError
         for unknown factors or levels, or when none is left.
     """
-    restrict: dict[str, Any] = {**design.factors, **(levels or {})}
     combinations = [
         combination
-        for combination in paradigm.combinations(restrict)
+        for combination in paradigm.combinations({**design.factors, **(levels or {})})
         if not any(
             same_level(combination.get(name), held) is not None
             for name, held in design.hold_out.items()
@@ -469,8 +468,7 @@ def levels_in_use(paradigm: Paradigm, design: SessionDesign, chosen: Mapping[str
         for unknown factors or levels.
     """
     chosen_levels = {
-        name: [paradigm.level(name, level) for level in (value if isinstance(value, (list, tuple)) else [value])]
-        for name, value in chosen.items()
+        name: [paradigm.level(name, level) for level in as_levels(value)] for name, value in chosen.items()
     }
     combinations = combinations_of(paradigm, design, chosen_levels)
     if design.adaptive is not None:

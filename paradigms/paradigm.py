@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..core.errors import ParadigmError, Problem, SpanLabError
-from ..core.json_values import LimitError, as_levels, is_whole, weigh
+from ..core.json_values import LimitError, as_levels, as_object, is_whole, weigh
 from ..core.registry import nearest
 from .identity import canonical, digest
 from .language.component_spec import COUNTERS, ComponentSpec, Reader, read_component
@@ -68,7 +68,7 @@ class Factor:
         """The factor of a validated file."""
         if isinstance(value, RandomFactor):
             return cls(tuple(value.random), "random")
-        return cls(tuple(levels_of(value)), "crossed", tuple(value.values()) if isinstance(value, dict) else ())
+        return cls(tuple(levels_of(value)), "crossed", tuple(as_object(value).values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +181,7 @@ class Paradigm:
             for name, factor in self.factors.items()
             if factor.mode == "crossed" or name in chosen
         }
-        many = math.prod(len(levels) for levels in crossed.values())
-        if many > MAX_COMBINATIONS:
+        if math.prod(len(levels) for levels in crossed.values()) > MAX_COMBINATIONS:
             raise SpanLabError(
                 f"{self.name}: more than {MAX_COMBINATIONS} combinations of factor levels; choose some levels, or make"
                 " some factors random"
@@ -215,8 +214,7 @@ class Paradigm:
         networks."""
         if self.network is None or self.task is None:
             return None
-        task = self.reader.fill(self.task, ("network", "task"), levels)
-        return self.network.model_copy(update={"task": task})
+        return self.network.model_copy(update={"task": self.reader.fill(self.task, ("network", "task"), levels)})
 
     def level(self, name: str, level: Any) -> Any:
         """The level as the file writes it (5 for 5.0), when it is one of the factor's.
@@ -331,8 +329,7 @@ def build_paradigm(document: Document) -> Paradigm:
     reader.files = recorded_files(data) if document.folder is None else find_files(data, document.folder, reader.report)
     data = with_files(data, reader.files)
     head = reader.validated(Head, data)
-    factors = data.get("factors")
-    raw_factors: dict[Any, Any] = factors if isinstance(factors, dict) else {}
+    raw_factors: dict[Any, Any] = as_object(data.get("factors"))
     variables = set(raw_factors) | {"generator"}
     reader.factors = frozenset(raw_factors)
     for name, levels in raw_factors.items():
@@ -345,10 +342,9 @@ def build_paradigm(document: Document) -> Paradigm:
     timeline = read_timeline(reader, data["timeline"], ("timeline",), names) if "timeline" in data else None
     sizes = {key: _read_size(reader, data, key, names) for key in ("set_size", "list_length")}
     of_levels = frozenset(raw_factors)
-    given_instructions = data.get("instructions")
     instructions = {
         language: reader.template(text, ("instructions", language), of_levels | {FOR_PEOPLE})
-        for language, text in (given_instructions.items() if isinstance(given_instructions, dict) else ())
+        for language, text in as_object(data.get("instructions")).items()
         if isinstance(text, str)
     }
     task = None
@@ -356,15 +352,11 @@ def build_paradigm(document: Document) -> Paradigm:
         named = head.network.task
         task = reader.template(f"{{{named}}}" if is_expression(named) else named, ("network", "task"), of_levels)
     if head is not None:
-        asks = (
-            [step.phase for step in timeline.steps() if step.ask is not None and step.ask.scored]
-            if timeline is not None
-            else []
-        )
+        steps = [] if timeline is None else list(timeline.steps())
+        asks = (step.phase for step in steps if step.ask is not None and step.ask.scored)
         asking = list(dict.fromkeys(phase for phase in asks if isinstance(phase, str)))
         _check_designs(reader, head, raw_factors, asking)
-        recorded = timeline.steps() if timeline is not None else ()
-        known = list(dict.fromkeys([*head.factors, *(name for step in recorded for name in step.recorded)]))
+        known = list(dict.fromkeys([*head.factors, *(name for step in steps for name in step.recorded)]))
         _check_conditions(reader, head, known, asking)
         _check_questionnaire(reader, head, asking)
     if isinstance(head, Head) and head.translations:
@@ -420,7 +412,7 @@ def _check_name(reader: Reader, path: YamlPath, name: Any, names: set[str]) -> N
 def _read_draws(reader: Reader, value: Any, variables: set[str]) -> tuple[Draw, ...]:
     """Read the draws in order; each may use the ones before it. ``variables`` grows by their names."""
     draws: list[Draw] = []
-    for name, inner in itertools.islice(value.items(), MAX_DRAWS) if isinstance(value, dict) else ():
+    for name, inner in itertools.islice(as_object(value).items(), MAX_DRAWS):
         path: YamlPath = ("draw", name)
         _check_name(reader, path, name, variables)
         if is_expression(inner) or isinstance(inner, list):
@@ -449,7 +441,7 @@ def _check_designs(reader: Reader, head: Any, factors: Mapping[str, Any], asking
                 reader.report((*path, name), f"there is no factor '{name}'{nearest(name, factors)}")
                 continue
             levels_of_factor = levels_of(factors[name])
-            for level in value if isinstance(value, list) else [value]:
+            for level in as_levels(value):
                 if same_level(level, levels_of_factor) is None:
                     reader.report(
                         (*path, name), f"{show(level)} is not a level of '{name}' ({listed(levels_of_factor)})"
@@ -561,8 +553,7 @@ def _check_balance(
                 f" asks{nearest(design.question, asking) or '; these do: ' + listed(asking)}",
             )
     elif design.of_answers and len(asking) > 1:
-        key = "balance" if ANSWER in design.balance else "max_run"
         reader.report(
-            (*path, key),
+            (*path, "balance" if ANSWER in design.balance else "max_run"),
             f"trials ask in several phases ({listed(asking)}): say which is meant, such as question: {asking[-1]}",
         )

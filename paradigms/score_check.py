@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any, cast
 
-from ..core.errors import SpanLabError
+from ..core.errors import SpanLabError, shortened
 from .responses import Answer, ItemScore, ResponseKind, ScoreField
 from .trial import Trial
 
@@ -155,9 +155,5 @@ def _fault(kind: ResponseKind | type[ResponseKind], what: str) -> SpanLabError:
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
-    return (
-        f"{text if len(text) <= 80 else text[:77] + '...'} ({type(value).__module__}.{type(value).__name__})".replace(
-            "(builtins.", "("
-        )
-    )
+    kind = f"({type(value).__module__}.{type(value).__name__})"
+    return f"{shortened(repr(value), 80)} {kind}".replace("(builtins.", "(")

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from ..core.json_values import as_object
 from ..core.locale import FALLBACK
 from ..core.locale import languages as spoken
 from ..core.registry import nearest
@@ -134,8 +135,7 @@ def illegible(
 
     for language in languages:
         for key in ("translations",) if browser else ("title", "instructions", "translations"):
-            translations = data.get(key)
-            texts = translations.get(language) if isinstance(translations, dict) else None
+            texts = as_object(data.get(key)).get(language)
             for part, text in texts.items() if isinstance(texts, dict) else [(None, texts)]:
                 if isinstance(text, str) and (why := unreadable(text)):
                     yield (key, language) if part is None else (key, language, part), why

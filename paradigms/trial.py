@@ -205,7 +205,7 @@ class Step:
 
     def shown_after(self, verdict: Verdict) -> Percept:
         """The percept of this step, given the verdict on the last answer."""
-        return self.feedback[verdict] if self.feedback is not None else self.percept
+        return (self.feedback or {}).get(verdict, self.percept)
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,9 +104,13 @@ def name_problem(name: str, kind: type[FileFacts]) -> str:
             f" {kind.instance}; copy the file there if need be"
         )
     if path.suffix.lower() not in kind.suffixes:
-        article = "an" if kind.noun[0] in "aeiou" else "a"
-        return f"{article} {kind.noun} file ends in {', '.join(kind.suffixes[:-1])} or {kind.suffixes[-1]}"
+        return f"{with_article(kind.noun)} file ends in {', '.join(kind.suffixes[:-1])} or {kind.suffixes[-1]}"
     return ""
+
+
+def with_article(noun: str) -> str:
+    """``an image``, ``a sound``."""
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
 def checked_name(kind: type[FileFacts]) -> Callable[[str], str]:
@@ -199,8 +203,7 @@ def content_of(sha256: str, name: str = "", noun: str = "image") -> bytes:
             continue
         if hashlib.sha256(content).hexdigest() == sha256:
             return content
-    article = "an" if noun[0] in "aeiou" else "a"
-    which = f"the {noun} {name}" if name else f"{article} {noun}"
+    which = f"the {noun} {name}" if name else with_article(noun)
     changed = [str(path) for path in places if path.exists()]
     if changed:
         raise SpanLabError(

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from ...core.errors import MAX_PROBLEMS, Problem
+from ...core.errors import MAX_PROBLEMS, Problem, in_number, shortened
 from ...core.registry import nearest
 from .yaml_source import YamlPath
 
@@ -31,8 +31,7 @@ _KINDS = {
 
 def show(value: Any) -> str:
     """A found value, short enough for a message."""
-    text = {"None": "nothing", "True": "true", "False": "false"}.get(repr(value), repr(value))
-    return text if len(text) <= 60 else text[:57] + "..."
+    return shortened({"None": "nothing", "True": "true", "False": "false"}.get(repr(value), repr(value)))
 
 
 def listed(values: Iterable[Any], most: int = 12) -> str:
@@ -109,7 +108,7 @@ def expectation(item: Any) -> str:
     if kind in ("too_short", "too_long", "string_too_short", "string_too_long"):
         bound, count = ("least", context["min_length"]) if "short" in kind else ("most", context["max_length"])
         what = "character" if "string" in kind else "value"
-        return f"expected at {bound} {count} {what}{'' if count == 1 else 's'}"
+        return f"expected at {bound} {count} {in_number(count, what)}"
     message = item["msg"].removeprefix("Input should be ")
     return f"expected {message}" if message != item["msg"] else message[0].lower() + message[1:]
 

@@ -129,8 +129,8 @@ def _field(value: Any, name: Any) -> Any:
 def _subscript(tree: ast.Subscript) -> Value:
     inner = meaning(tree.value)
     if isinstance(tree.slice, ast.Slice):
-        ends = [None if end is None else meaning(end) for end in (tree.slice.lower, tree.slice.upper, tree.slice.step)]
-        return lambda env: _weighed(inner(env)[slice(*(None if end is None else end(env) for end in ends))])
+        ends = [end and meaning(end) for end in (tree.slice.lower, tree.slice.upper, tree.slice.step)]
+        return lambda env: _weighed(inner(env)[slice(*(end and end(env) for end in ends))])
     key = meaning(tree.slice)
     return lambda env: _member(inner(env), key(env))
 

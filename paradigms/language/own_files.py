@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from ...core.errors import SpanLabError
-from ...core.json_values import is_whole
+from ...core.json_values import as_object, is_whole
 from ...core.registry import nearest
-from ...stimuli.own_files import FileFacts, ImageFacts, SoundFacts, name_problem
+from ...stimuli.own_files import FileFacts, ImageFacts, SoundFacts, name_problem, with_article
 from ..identity import digest
 from .diagnostics import show
 from .expressions import is_expression, is_name, varies
@@ -37,7 +37,7 @@ def recorded_files(data: Mapping[str, Any]) -> dict[str, FileFacts]:
 
 
 def _recorded(records: Any, kind: type[FileFacts]) -> dict[str, FileFacts]:
-    facts = {str(name): kind.recorded(value) for name, value in records.items()} if isinstance(records, dict) else {}
+    facts = {str(name): kind.recorded(value) for name, value in as_object(records).items()}
     return {} if None in facts.values() else {name: fact for name, fact in facts.items() if fact is not None}
 
 
@@ -191,7 +191,7 @@ class _Search:
                     f"the file is a link that leads out of the folder of the paradigm; copy the {kind.noun} there"
                 )
             if isdir(folder / name):
-                raise ValueError(f"it is a folder; {'an' if kind.noun[0] in 'aeiou' else 'a'} {kind.noun} is one file")
+                raise ValueError(f"it is a folder; {with_article(kind.noun)} is one file")
             if not isfile(folder / name):
                 raise ValueError(
                     f"there is no such {kind.noun} beside the paradigm: {folder / name}{_alike(folder / name)}"
@@ -238,7 +238,7 @@ def _file_hashes(data: Any, folder: Path) -> dict[str, Any]:
         when one of them is missing or broken.
     """
     problems: list[str] = []
-    files = find_files(data, folder, lambda path, message: problems.append(message)) if isinstance(data, dict) else {}
+    files = find_files(as_object(data), folder, lambda path, message: problems.append(message))
     if problems:
         raise SpanLabError(problems[0])
     return {name: facts.sha256 for name, facts in files.items()}

@@ -18,6 +18,7 @@ from pydantic import (
     model_validator,
 )
 
+from ...core.errors import in_number
 from ...core.registry import StrictModel
 from ..network_view import NetworkView
 from ..triggers import Triggers
@@ -188,6 +189,13 @@ class Breaks(StrictModel):
     )
 
 
+#: what belongs to one rule alone
+_OF_ONE_RULE = {
+    "span": ("lists", "failures"),
+    "staircase": ("up_after", "down_after", "trials", "reversals", "leave_out"),
+}
+
+
 class Adaptive(StrictModel):
     """Levels of one factor that follow from how the trials before went: by a staircase, or by the
     rule of span tests."""
@@ -236,16 +244,9 @@ class Adaptive(StrictModel):
 
     @model_validator(mode="after")
     def _of_one_rule(self) -> Adaptive:
-        others = (
-            ("lists", "failures")
-            if self.rule == "staircase"
-            else ("up_after", "down_after", "trials", "reversals", "leave_out")
-        )
-        if wrong := [name for name in others if name in self.model_fields_set]:
-            raise ValueError(
-                f"{', '.join(wrong)} belong{'s' if len(wrong) == 1 else ''} to the rule"
-                f" '{'span' if self.rule == 'staircase' else 'staircase'}'"
-            )
+        other = "span" if self.rule == "staircase" else "staircase"
+        if wrong := [name for name in _OF_ONE_RULE[other] if name in self.model_fields_set]:
+            raise ValueError(f"{', '.join(wrong)} {in_number(len(wrong), 'belongs', 'belong')} to the rule '{other}'")
         if self.failures is not None and self.failures > self.lists:
             raise ValueError(f"failures ({self.failures}) cannot be more than the lists at a level ({self.lists})")
         return self

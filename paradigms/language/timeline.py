@@ -280,7 +280,7 @@ class AskSpec:
     def reason(self, env: Environment) -> Reason:
         """Return the reason why the answer is right, for a worked example; empty where the file
         gives none."""
-        text = None if self.why is None else self.why.prompt(env)
+        text = self.why and self.why.prompt(env)
         frames = self._numbers("frames", self.frames, env, 4, "areas, each as [x0, y0, x1, y1]")
         way = self._numbers("way", self.way, env, 2, "points, each as [x, y]")
         compare = self.reader.fill(self.compare, (*self.path, "compare"), env)
@@ -324,7 +324,7 @@ class AskSpec:
             window_ms=None if window is None else float(window),
             no_answer_means=silence,
             classes=self._classes(value.get("classes")),
-            prompt=None if self.prompt is None else self.prompt.prompt(env),
+            prompt=self.prompt and self.prompt.prompt(env),
             scored=self.counted,
             **cast(dict[str, Any], self.settings),
         )

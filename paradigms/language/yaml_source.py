@@ -21,7 +21,8 @@ from typing import Any
 
 import yaml
 
-from ...core.errors import MAX_PROBLEMS, ParadigmError, Problem, SpanLabError
+from ...core.errors import MAX_PROBLEMS, ParadigmError, Problem, SpanLabError, shortened
+from ...core.json_values import as_list, as_object
 from ...core.registry import nearest
 
 _LIBRARY = Path(__file__).parent.parent / "library"
@@ -147,7 +148,7 @@ def spell(path: YamlPath) -> str:
         path = (*path[:6], "...", *path[-3:])
     for key in path:
         if not isinstance(key, int):
-            parts.append(key if len(key) <= 60 else key[:57] + "...")
+            parts.append(shortened(key))
         elif parts and parts[-1] in ("timeline", "do", "else"):
             parts[-1] += f" step {key + 1}"
         elif parts:
@@ -174,7 +175,7 @@ def levels_of(factor: Any) -> list[Any]:
     if isinstance(factor, dict):
         random = factor.get("random")
         return random if isinstance(random, list) else [scalar(level) for level in factor]
-    return factor if isinstance(factor, list) else []
+    return as_list(factor)
 
 
 class _Reader:
@@ -322,7 +323,7 @@ def parse(text: str, name: str) -> Document:
             at, what = lacking, _NO_COLON
         raise ParadigmError([Problem(f"{name}:{at + 1}", "", f"not valid YAML: {what}")]) from None
     except (yaml.YAMLError, UnicodeError, RecursionError) as error:
-        text_of_error = str(error).splitlines()[0] if str(error) else type(error).__name__
+        text_of_error = next(iter(str(error).splitlines()), type(error).__name__)
         raise ParadigmError([Problem(name, "", f"not valid YAML: {text_of_error}")]) from None
     if reader.problems:
         raise ParadigmError(reader.problems)
@@ -448,7 +449,7 @@ def resolve(path: Path, depth: int = 0) -> Document:
         raise
     except SpanLabError as error:
         raise ParadigmError([document.problem(("extends",), str(error))]) from None
-    merged, overridden = inherit(base.data if isinstance(base.data, dict) else {}, document.data)
+    merged, overridden = inherit(as_object(base.data), document.data)
 
     def is_own(path: YamlPath) -> bool:
         return any(path[:n] in overridden for n in range(1, len(path) + 1))

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from ...core.locale import sentence
 from ...stimuli import Stimulus
-from ...stimuli.kinds.files import ShownSound
+from ...stimuli.kinds.files import seen_in
 from ...stimuli.kinds.plain import Blank, Tone
 from ..compile import asking_steps, compile_trial, resolve_levels
 from ..design import LevelsInUse
@@ -122,7 +122,7 @@ def called(questions: Sequence[WorkedQuestion], language: str) -> list[str]:
     their numbers; a question that is alone in its trial has no name."""
     if [question.number for question in questions] == [None]:
         return [""]
-    asked = [None if question.prompt is None else question.prompt.text_in(language) for question in questions]
+    asked = [question.prompt and question.prompt.text_in(language) for question in questions]
     return [
         words if words is not None and asked.count(words) == 1 < len(asked) else numbered(question, place, language)
         for place, (words, question) in enumerate(zip(asked, questions, strict=True), start=1)
@@ -165,11 +165,8 @@ def example_levels(
     proposed: dict[str, Any] = {
         name: factor.levels[0] if use is None else use.first(name) for name, factor in paradigm.factors.items()
     }
-    for wishes in (
-        paradigm.practice.factors if paradigm.practice is not None else {},
-        paradigm.example.factors if paradigm.example is not None else {},
-    ):
-        for name, wish in wishes.items():
+    for part in filter(None, (paradigm.practice, paradigm.example)):
+        for name, wish in part.factors.items():
             level = wish if use is None else use.fitting(name, wish)
             if level is not None:
                 proposed[name] = level
@@ -201,8 +198,9 @@ def example_displays(
         return []
     crossed, chosen = _example_trial(paradigm, language, levels, generator, use)
     reasons = [
-        NO_REASON if step.ask is None else step.ask.reason(names)
+        step.ask.reason(names)
         for step, names in asking_steps(paradigm, crossed, chosen, generator)
+        if step.ask is not None
     ]
     return displays_of(compile_trial(paradigm, crossed, chosen, generator), example.each, reasons)
 
@@ -283,11 +281,8 @@ def _seen(step: Step) -> list[ExampleDisplay]:
     percept = step.percept
     if step.feedback is not None:
         return []
-    asks = percept.ask.kind if percept.ask is not None else None
-    pictured = [
-        display.stimulus.visual if isinstance(display.stimulus, ShownSound) else display.stimulus
-        for display in percept.displays
-    ]
+    asks = percept.ask and percept.ask.kind
+    pictured = (seen_in(display.stimulus) for display in percept.displays)
     stimuli = [stimulus for stimulus in pictured if not isinstance(stimulus, Tone)]
     shown = [stimulus for stimulus in stimuli if stimulus != Blank.model_validate({})]
     if asks is not None and not shown:

@@ -20,7 +20,7 @@ from ...stimuli.kinds.files import ShownSound
 from ...stimuli.kinds.plain import Tone
 from ...stimuli.render.fonts import Weight, font, wrap
 from ...stimuli.render.pixels import picture as drawn
-from ..responses import Answer
+from ..responses.base import Answer, items_of
 from ..trial import Ask, Step, Trial
 from .dial_marks import paste_mark
 
@@ -61,7 +61,7 @@ class Frame:
     @property
     def time(self) -> str:
         """The duration in words."""
-        window = None if self.ask is None else self.ask.window_ms
+        window = self.ask and self.ask.window_ms
         if self.ms is not None:
             lasts = f"{round(self.ms)} ms"
         else:
@@ -136,8 +136,7 @@ def trial_picture(trial: Trial, paradigm: Paradigm | None = None, title: str | N
     side = min(LARGEST, (WIDTH - 2 * EDGE - (columns - 1) * GAP) // columns)
     questions = [frame.question for frame in frames]
     texts = [_texts(frame, side, questions.index(frame.question) == at) for at, frame in enumerate(frames)]
-    lines = max(len(below) for below in texts)
-    height = 2 * LINE + side + LINE * lines
+    height = 2 * LINE + side + LINE * max(len(below) for below in texts)
     page = Image.new("RGB", (WIDTH, 250 + rows * height + EDGE), "white")
     page.info["dpi"] = (300, 300)
     _write(page, EDGE, 124, title or (paradigm.title if paradigm is not None else trial.paradigm), _TITLE, _INK)
@@ -196,9 +195,8 @@ def _mark(page: Image.Image, ask: Ask, answer: Answer, x: int, y: int, side: int
         return
     if surface.dial is not None and isinstance(answer, int):
         paste_mark(page, surface.dial, answer, x, y, side)
-    values = answer if isinstance(answer, tuple) else (answer,)
     for region in surface.regions:
-        if region.value in values:
+        if region.value in items_of(answer):
             x0, y0, x1, y1 = (round(part * side / CANVAS) for part in (region.x0, region.y0, region.x1, region.y1))
             ImageDraw.Draw(page).rectangle((x + x0, y + y0, x + x1 - 1, y + y1 - 1), None, _ACCENT, 6)
 

@@ -19,6 +19,11 @@ from ..identity import canonical
 from .keys import AnswerKeys
 
 
+def items_of(answer: Answer) -> tuple[int | str | None, ...]:
+    """The items of an answer; one that is no list is its only item."""
+    return answer if isinstance(answer, tuple) else (answer,)
+
+
 def _numbers(value: Any) -> Any:
     return (
         tuple(float(v) for v in value)
@@ -271,6 +276,10 @@ class ResponseKind(Component):
         """Return whether ``value`` is an answer that can be given."""
         raise NotImplementedError
 
+    def allowed(self, value: Any) -> Any:
+        """An answer that can be given; None for anything else."""
+        return value if self.allows(value) else None
+
     def question(self) -> str:
         """The words of the question at the moment of asking; never hints at the answer.
 
@@ -319,7 +328,7 @@ class ResponseKind(Component):
 
     def values_of(self, answer: Answer) -> tuple[int | str | None, ...]:
         """The values that a person gives, one after another, to give an answer."""
-        return answer if isinstance(answer, tuple) else (answer,)
+        return items_of(answer)
 
     def with_keys(self, keys: AnswerKeys) -> ResponseKind:
         """The same question with other keys and words, for the window and for what people read;

@@ -12,8 +12,8 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from ...core.locale import sentence
-from .base import RESPONSES, WHOLE_CANVAS, Answer, Area, ItemScore, ResponseKind, Surface, row_regions
-from .wording import OR, negated
+from .base import RESPONSES, WHOLE_CANVAS, Answer, Area, ItemScore, ResponseKind, Surface, items_of, row_regions
+from .wording import OR, negated, without_line_numbers
 
 _NUMBER = re.compile(r"\d+")
 #: Between the row and the column of one cell.
@@ -33,7 +33,7 @@ def read_pairs(text: str, count: int) -> list[tuple[int, int]] | None:
     text = re.sub(r"[^\S\n]+", " ", text)
     if negated(text) or OR.search(text):
         return None
-    text = _without_line_numbers(text)
+    text = without_line_numbers(text, _NUMBERED_LINE, least=1)
     numbers = list(_NUMBER.finditer(text))
     if len(numbers) != 2 * count or any(len(number[0]) > _LONGEST for number in numbers):
         return None
@@ -60,12 +60,6 @@ def _named_pairs(named: list[tuple[str, int]], count: int) -> list[tuple[int, in
     numbers = [number for _, number in named]
     row, column = order.index("r"), order.index("c")
     return list(zip(numbers[row::2], numbers[column::2], strict=True))
-
-
-def _without_line_numbers(text: str) -> str:
-    """A list without the numbers of its lines, where these run from 1."""
-    numbers = [int(match[1]) for match in _NUMBERED_LINE.finditer(text)]
-    return _NUMBERED_LINE.sub("", text) if numbers and numbers == list(range(1, len(numbers) + 1)) else text
 
 
 @RESPONSES.register
@@ -128,8 +122,7 @@ class Cells(ResponseKind):
         pairs = read_pairs(text, self.take)
         if pairs is None or any(not 1 <= number <= self.grid for pair in pairs for number in pair):
             return None
-        cells = tuple((row - 1) * self.grid + column - 1 for row, column in pairs)
-        return cells if self.allows(cells) else None
+        return self.allowed(tuple((row - 1) * self.grid + column - 1 for row, column in pairs))
 
     def write(self, answer: Answer) -> str:
         assert isinstance(answer, tuple)
@@ -142,10 +135,9 @@ class Cells(ResponseKind):
     def answer_schema(self) -> dict[str, Any] | None:
         # Cells as the question names them. Their numbers would have to be reckoned out first: that
         # is another task.
-        cells = [self._cell(cell) for cell in range(self.grid**2)]
         return {
             "type": "array",
-            "items": {"type": "string", "enum": cells},
+            "items": {"type": "string", "enum": [self._cell(cell) for cell in range(self.grid**2)]},
             "minItems": self.take,
             "maxItems": self.take,
             "uniqueItems": True,
@@ -155,8 +147,7 @@ class Cells(ResponseKind):
         names = {self._cell(cell): cell for cell in range(self.grid**2)}
         if not isinstance(value, list) or not all(isinstance(name, str) and name in names for name in value):
             return None
-        cells = tuple(names[name] for name in value)
-        return cells if self.allows(cells) else None
+        return self.allowed(tuple(names[name] for name in value))
 
     def from_logits(
         self, logits: np.ndarray, classes: Sequence[int] | None = None, all_classes: bool = False
@@ -165,8 +156,7 @@ class Cells(ResponseKind):
         return tuple(int(cell) for cell in np.argsort(-cell_logits, kind="stable")[: self.take])
 
     def target(self, answer: Answer) -> int | tuple[int, ...]:
-        cells = answer if isinstance(answer, tuple) else (answer,)
-        return tuple(cell for cell in cells if isinstance(cell, int))
+        return tuple(cell for cell in items_of(answer) if isinstance(cell, int))
 
     def guess(self, random: np.random.RandomState) -> Answer:
         return tuple(int(cell) for cell in random.permutation(self.grid**2)[: self.take])
@@ -186,7 +176,7 @@ class Cells(ResponseKind):
         """One score per presented item (``correct`` is in presentation order), then one per
         intrusion."""
         named = answer if isinstance(answer, tuple) else ()
-        presented = correct if isinstance(correct, tuple) else (correct,)
+        presented = items_of(correct)
         return [
             *(
                 ItemScore(

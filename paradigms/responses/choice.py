@@ -18,7 +18,7 @@ from ...core.json_values import grouped
 from ...core.locale import sentence
 from ...core.registry import Places, Words
 from .base import RESPONSES, WHOLE_CANVAS, Answer, Area, ItemScore, Region, ResponseKind, Surface, row_regions
-from .keys import AnswerKeys, key_label, own_key
+from .keys import AnswerKeys, key_label, own_keys
 from .wording import DASH_END, HEAD_END, alike, dashed, negated, undressed
 
 #: So many characters may stand around a label that makes a whole reply, or its head.
@@ -129,7 +129,8 @@ def _occurring(text: str, labels: Sequence[str]) -> tuple[set[int], set[str], bo
             else:
                 numbers.add(plain[1] if plain else word)
                 number = _named(plain[1], labels) if plain else number
-                options |= set() if number is None else {number}
+                if number is not None:
+                    options.add(number)
         elif len(word) > 1:
             if number is not None:
                 options.add(number)
@@ -139,7 +140,8 @@ def _occurring(text: str, labels: Sequence[str]) -> tuple[set[int], set[str], bo
                 unclear |= any(part is not None for part in parts[1:]) or (
                     parts[0] is not None and "\ufffd" in word + before
                 )
-                options |= set() if parts[0] is None else {parts[0]}
+                if parts[0] is not None:
+                    options.add(parts[0])
     return options, numbers, unclear
 
 
@@ -174,7 +176,8 @@ def _places(options: Options) -> tuple[int | str | None, ...]:
 
 
 @lru_cache(maxsize=1024)
-def _values(options: Options) -> tuple[int | str, ...]:
+def values_of(options: Options) -> tuple[int | str, ...]:
+    """The answers that are chosen from: places by their numbers, or words."""
     return tuple(value for value in _places(options) if value is not None)
 
 
@@ -246,7 +249,7 @@ class Choice(ResponseKind):
     @property
     def values(self) -> tuple[int | str, ...]:
         """The answers, as recorded."""
-        return _values(self.options)
+        return values_of(self.options)
 
     @property
     def _places(self) -> tuple[int | str | None, ...]:
@@ -354,21 +357,16 @@ class Choice(ResponseKind):
 
     def _natural_keys(self) -> tuple[str, ...]:
         """Digits in reading order, or the words' own keys."""
-        if isinstance(self.options, int):
-            return tuple(str(n + 1) for n in range(self.options)) if self.options <= 9 else ()
-        return (
-            self._letter_keys() or tuple(str(n + 1) for n, word in enumerate(self.options) if word is not None)
-            if len(self.options) <= 9
-            else ()
-        )
+        if len(self._places) > 9:
+            return ()
+        return self._letter_keys() or tuple(str(n + 1) for n, word in enumerate(self._places) if word is not None)
 
     def _letter_keys(self) -> tuple[str, ...]:
         """The words' own keys, where each word is a letter or sign with a key to itself; none where
         one of them has no such key."""
         if self._seen or isinstance(self.options, int):
             return ()
-        keys = tuple(own_key(word) for word in self.labels)
-        return keys if all(keys) and len(set(keys)) == len(keys) else ()
+        return own_keys(self.labels)
 
     def surface(self) -> Surface:
         keys = list(zip(self._main_keys(), self.values, strict=False))

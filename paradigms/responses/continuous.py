@@ -209,7 +209,7 @@ class Continuous(ResponseKind):
         return {"type": "integer", "minimum": 0, "maximum": self.period - 1}
 
     def answer_from_json(self, value: Any) -> Answer | None:
-        return value if self.allows(value) else None
+        return self.allowed(value)
 
     def from_logits(
         self, logits: np.ndarray, classes: Sequence[int] | None = None, all_classes: bool = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from string import ascii_lowercase, digits
 from types import MappingProxyType
@@ -141,6 +141,12 @@ def own_key(word: str) -> str:
     for ``-``; empty where there is no such key."""
     called = _ALSO_CALLED.get(word, word.lower())
     return called if len(word) == 1 and called in KEY_NAMES else ""
+
+
+def own_keys(words: Sequence[str]) -> tuple[str, ...]:
+    """The keys on which words of one letter or sign stand; none where one has no key to itself."""
+    keys = tuple(map(own_key, words))
+    return keys if all(keys) and len(set(keys)) == len(keys) else ()
 
 
 def is_button(name: str) -> bool:

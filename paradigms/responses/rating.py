@@ -221,7 +221,7 @@ class Rating(ResponseKind):
 
     @override
     def answer_from_json(self, value: Any) -> Answer | None:
-        return value if self.allows(value) else None
+        return self.allowed(value)
 
     @override
     def guess(self, random: np.random.RandomState) -> Answer:

@@ -14,9 +14,21 @@ from pydantic import Field, model_validator
 
 from ...core.locale import sentence
 from ...core.registry import Ints, Words
-from .base import RESPONSES, Answer, Area, Areas, ItemScore, Ordered, Region, ResponseKind, Surface, row_regions
-from .choice import layout_rows
-from .keys import is_key, own_key
+from .base import (
+    RESPONSES,
+    Answer,
+    Area,
+    Areas,
+    ItemScore,
+    Ordered,
+    Region,
+    ResponseKind,
+    Surface,
+    items_of,
+    row_regions,
+)
+from .choice import layout_rows, values_of
+from .keys import is_key, own_keys
 from .wording import read_symbols
 
 
@@ -126,12 +138,12 @@ class SerialOrder(ResponseKind):
     @property
     def count(self) -> int:
         """The number of options."""
-        return self.options if isinstance(self.options, int) else len(self.options)
+        return len(self.values)
 
     @property
     def values(self) -> tuple[int | str, ...]:
         """The places or symbols, as recorded."""
-        return tuple(range(self.options)) if isinstance(self.options, int) else self.options
+        return values_of(self.options)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -209,8 +221,7 @@ class SerialOrder(ResponseKind):
         """Read symbols or numbers in order; None unless there are as many as there have to be, and
         the reply gives no other sequence."""
         numbers = read_symbols(text, self.labels, BLANK if self.unknown else "", None if self.free else self.take)
-        answer = tuple(None if number is None else self.values[number] for number in numbers or ())
-        return answer if self.allows(answer) else None
+        return self.allowed(tuple(None if number is None else self.values[number] for number in numbers or ()))
 
     def write(self, answer: Answer) -> str:
         assert isinstance(answer, tuple)
@@ -234,20 +245,18 @@ class SerialOrder(ResponseKind):
             names[BLANK] = None
         if not isinstance(value, list) or not all(isinstance(name, str) and name in names for name in value):
             return None
-        answer = tuple(names[name] for name in value)
-        return answer if self.allows(answer) else None
+        return self.allowed(tuple(names[name] for name in value))
 
     # -- at the window -----------------------------------------------------------------------------
 
     def surface(self) -> Surface:
         labels = tuple(zip(self.options, self.options, strict=True)) if isinstance(self.options, tuple) else ()
         ordered = Ordered(self.most, self.repeats, self.unknown, line=self._line(), labels=labels)
-        take = None if self.free else self.take
         return Surface(
             keys=self._keys(),
             regions=self._regions(),
             several=True,
-            take=take,
+            take=None if self.free else self.take,
             outlined=self._line() is None and self.areas is None,
             ordered=ordered,
         )
@@ -276,8 +285,7 @@ class SerialOrder(ResponseKind):
         which."""
         if isinstance(self.options, int):
             return ()
-        keys = tuple(own_key(symbol) for symbol in self.options)
-        return keys if all(keys) and len(set(keys)) == len(keys) else ()
+        return own_keys(self.options)
 
     # -- scores ------------------------------------------------------------------------------------
 
@@ -298,7 +306,7 @@ class SerialOrder(ResponseKind):
         """One score per item of the right answer, by its position, then one per item too many. All
         have the edit distance of the whole answer."""
         responses = answer if isinstance(answer, tuple) else ()
-        expected = correct if isinstance(correct, tuple) else (correct,)
+        expected = items_of(correct)
         distance = edit_distance(responses, expected)
         scores = []
         for place, item in enumerate(expected):
@@ -317,10 +325,9 @@ class SerialOrder(ResponseKind):
                     edit_distance=distance,
                 )
             )
-        more = list(enumerate(responses, start=1))[len(expected) :]
         return scores + [
             ItemScore(item, None, False, output_position=place, edit_distance=distance)
-            for place, item in more
+            for place, item in list(enumerate(responses, start=1))[len(expected) :]
             if item is not None
         ]
 

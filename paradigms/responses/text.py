@@ -273,10 +273,10 @@ class OpenText(_Typed):
     def parse(self, text: str) -> Answer | None:
         """The whole reply; None where it is empty or too long."""
         plain = "\n".join(line.rstrip() for line in str(self.answer_of([text])).splitlines())
-        return plain if self.allows(plain) else None
+        return self.allowed(plain)
 
     def answer_from_json(self, value: Any) -> Answer | None:
-        return value if self.allows(value) else None
+        return self.allowed(value)
 
     def guess(self, random: np.random.RandomState) -> Answer:
         """Some letters, as a simulated participant types them."""

@@ -94,7 +94,7 @@ def read_symbols(text: str, labels: Sequence[str], blank: str, take: int | None)
     text = dashed(text)
     if negated(text, frozenset({blank})) or OR.search(text):
         return None
-    gapped = with_gaps(_without_bullets(_without_line_numbers(text)), labels, blank)
+    gapped = with_gaps(_without_bullets(without_line_numbers(text, _NUMBERED, least=2)), labels, blank)
     if gapped is None:
         return None
     text = gapped.translate(_DRESS)
@@ -167,10 +167,10 @@ def _parts(piece: str, known: set[str]) -> bool:
     return all(part in known for part in piece.casefold().split("-"))
 
 
-def _without_line_numbers(text: str) -> str:
-    """A list without the numbers of its lines, where these run from 1."""
-    numbers = [int(match[1]) for match in _NUMBERED.finditer(text)]
-    return _NUMBERED.sub("", text) if len(numbers) > 1 and numbers == list(range(1, len(numbers) + 1)) else text
+def without_line_numbers(text: str, numbered: re.Pattern[str], least: int) -> str:
+    """A list without the numbers of its lines, where there are so many and they run from 1."""
+    numbers = [int(match[1]) for match in numbered.finditer(text)]
+    return numbered.sub("", text) if len(numbers) >= least and numbers == [*range(1, len(numbers) + 1)] else text
 
 
 def _without_bullets(text: str) -> str:

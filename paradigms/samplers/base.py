@@ -10,6 +10,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
+from ...core.errors import shortened
 from ...core.registry import Component, Registry, nearest
 
 
@@ -73,7 +74,7 @@ def misfit(value: Any, like: Any, path: str = "") -> str | None:
 
     A field that may be null may be anything; members of a list may come in another order.
     """
-    at = f"{path}: " if path else ""
+    at = path and f"{path}: "
     if like is None or (value is None and path):
         return None
     if type(like) is dict:
@@ -106,5 +107,4 @@ def misfit(value: Any, like: Any, path: str = "") -> str | None:
 
 
 def _brief(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return shortened(json.dumps(value, ensure_ascii=False))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -111,13 +111,12 @@ def _places(count: int, random: np.random.RandomState) -> list[tuple[int, int]]:
 def _bar(place: tuple[int, int], colour: int, orientation: int, size: int, gap: int) -> _Bar:
     """A bar and its gap about the same middle whatever their length: half a unit before the place,
     as all lengths are even."""
-
-    def ends(before: int, after: int) -> list[int]:
-        x, y = place
-        return [x, y - before, x, y + after] if orientation else [x - before, y, x + after, y]
-
-    length = (_SMALL, _LARGE)[size]
-    return {"at": ends(length // 2 + 1, length // 2), "colour": _COLOURS[colour], "gap": ends(2, 1) if gap else None}
+    length, point = (_SMALL, _LARGE)[size], (*place, *place)
+    return {
+        "at": _longer(point, bool(orientation), length // 2 + 1, length // 2),
+        "colour": _COLOURS[colour],
+        "gap": _longer(point, bool(orientation), 2, 1) if gap else None,
+    }
 
 
 def _as_published(
@@ -149,7 +148,7 @@ def _attempted(count: int, random: np.random.RandomState) -> list[_Bar] | None:
                 break
         else:
             starts.append((x, y))
-            at = [x, y, x, y + size] if upright else [x, y, x + size, y]
+            at = _longer((x, y, x, y), upright, 0, size)
             bars.append({"at": at, "colour": _COLOURS[colour], "gap": _gap(at) if broken else None})
             if len(bars) == count:
                 return bars
@@ -160,22 +159,24 @@ def _is_upright(ends: list[Any]) -> bool:
     return ends[0] == ends[2]
 
 
+def _longer(ends: Sequence[Any], upright: bool, before: float, after: float) -> list[Any]:
+    """Both ends, moved apart: up and down, or to the left and to the right."""
+    x0, y0, x1, y1 = ends
+    return [x0, y0 - before, x1, y1 + after] if upright else [x0 - before, y0, x1 + after, y1]
+
+
 def _gap(at: list[Any]) -> list[float]:
     """The middle third of a small bar, the middle fifth of a large one: three units either way."""
     x0, y0, x1, y1 = at
-    before = after = (max(x1 - x0, y1 - y0) - 3) / 2
-    return [x0, y0 + before, x1, y1 - after] if _is_upright(at) else [x0 + before, y0, x1 - after, y1]
+    less = (max(x1 - x0, y1 - y0) - 3) / 2
+    return _longer(at, _is_upright(at), -less, -less)
 
 
 def _turned(ends: list[Any]) -> list[float]:
     """Turned by a right angle about its middle, which may lie between two units."""
     x0, y0, x1, y1 = ends
-    half = max(x1 - x0, y1 - y0) / 2
-    return (
-        [x0 - half, y0 + half, x1 + half, y1 - half]
-        if _is_upright(ends)
-        else [x0 + half, y0 - half, x1 - half, y1 + half]
-    )
+    half, upright = max(x1 - x0, y1 - y0) / 2, _is_upright(ends)
+    return _longer(_longer(ends, upright, -half, -half), not upright, half, half)
 
 
 def _recoloured(bar: _Bar) -> _Bar:
@@ -183,16 +184,15 @@ def _recoloured(bar: _Bar) -> _Bar:
 
 
 def _rotated(bar: _Bar) -> _Bar:
-    return {**bar, "at": _turned(bar["at"]), "gap": None if bar["gap"] is None else _turned(bar["gap"])}
+    return {**bar, "at": _turned(bar["at"]), "gap": bar["gap"] and _turned(bar["gap"])}
 
 
 def _resized(bar: _Bar) -> _Bar:
     """Both ends move by a quarter of the length that the bar should get, outward or inward: a small
     bar becomes 9 + 15 / 2 long, a large one 15 - 9 / 2."""
     x0, y0, x1, y1 = bar["at"]
-    large = max(x1 - x0, y1 - y0) == _LARGE
-    by = -_SMALL / 4 if large else _LARGE / 4
-    return {**bar, "at": [x0, y0 - by, x1, y1 + by] if _is_upright(bar["at"]) else [x0 - by, y0, x1 + by, y1]}
+    by = -_SMALL / 4 if (max(x1 - x0, y1 - y0) == _LARGE) else _LARGE / 4
+    return {**bar, "at": _longer(bar["at"], _is_upright(bar["at"]), by, by)}
 
 
 def _broken_or_mended(bar: _Bar) -> _Bar:

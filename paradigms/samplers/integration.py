@@ -160,9 +160,8 @@ class IntegrationFigure(Sampler):
 
 def _is_path(path: list[list[int]]) -> bool:
     inside = all(type(part) is int and 0 <= part < SIDE for point in path for part in point)
-    near = (
-        all(max(abs(one[0] - other[0]), abs(one[1] - other[1])) == 1 for one, other in itertools.pairwise(path))
-        if inside
-        else False
+    return (
+        inside
+        and all(max(abs(one[0] - other[0]), abs(one[1] - other[1])) == 1 for one, other in itertools.pairwise(path))
+        and len({tuple(point) for point in path}) == len(path)
     )
-    return near and len({tuple(point) for point in path}) == len(path)

@@ -38,16 +38,13 @@ def check_members(value: Any, length: int, pool: Sequence[Any]) -> None:
         raise ValueError(
             f"expected a list of {length}; found {f'one of {len(value)}' if type(value) is list else show(value)}"
         )
-    elements = (
-        None if isinstance(pool, range) else set(map(canonical, pool))
-    )  # of numbers there may be a hundred thousand
-    for element in value:
-        if (
-            (type(element) is not int or element not in pool)
-            if elements is None
-            else canonical(element) not in elements
-        ):
-            raise ValueError(f"{show(element)} is not among those it is drawn from ({listed(pool)})")
+    if isinstance(pool, range):  # there may be a hundred thousand
+        strange = [element for element in value if type(element) is not int or element not in pool]
+    else:
+        elements = set(map(canonical, pool))
+        strange = [element for element in value if canonical(element) not in elements]
+    if strange:
+        raise ValueError(f"{show(strange[0])} is not among those it is drawn from ({listed(pool)})")
 
 
 @SAMPLERS.register

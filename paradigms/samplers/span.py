@@ -269,8 +269,7 @@ class CoordinationFigure(Sampler):
             )
         left = Counter(self._mirror(cell) for cell in cells if cell % self.grid < self.grid // 2)
         right = Counter(cell for cell in cells if cell % self.grid >= self.grid // 2)
-        unmatched = (right - left).total()
-        if left.total() != right.total() or unmatched != offset // 2:
+        if left.total() != right.total() or (right - left).total() != offset // 2:
             raise ValueError(
                 f"cells: expected half of them on each side, and {offset // 2} on the right without a mirror image;"
                 f" found {show(cells)}"

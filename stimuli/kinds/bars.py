@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
+from ...core.errors import in_number
 from ...core.registry import Real, StrictModel, as_tuple
 from ..render.fast.tiling import Scatter
 from ..scene import BACKGROUND, CANVAS, COLOURS, Line, Polygon, Primitive
@@ -139,10 +140,10 @@ class Bars(Scattered):
         return Scatter(_bar, shapes, corners)
 
     def words(self) -> str:
-        many = "1 bar" if len(self.bars) == 1 else f"{len(self.bars)} bars"
+        many = len(self.bars)
         lines = [
-            f"{many} on a canvas of 96 x 96 units (x to the right, y down, from the top left). Where two overlap, the"
-            " later one is on top."
+            f"{many} {in_number(many, 'bar')} on a canvas of 96 x 96 units (x to the right, y down, from the top left)."
+            " Where two overlap, the later one is on top."
         ]
         for number, bar in enumerate(self.bars, start=1):
             x0, y0, x1, y1 = (int(v) for v in bar.at)

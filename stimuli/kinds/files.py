@@ -64,6 +64,11 @@ def written(stimulus: Stimulus) -> dict[str, Any]:
     return {stimulus.name: stimulus.model_dump(mode="json")}
 
 
+def seen_in(stimulus: Stimulus) -> Stimulus:
+    """What is seen of a stimulus: of a sound, what is seen meanwhile."""
+    return stimulus.visual if isinstance(stimulus, ShownSound) else stimulus
+
+
 class ShownSound(_Heard):
     """A sound as trials have it: by the hash of its file, with what is seen meanwhile."""
 

@@ -227,11 +227,10 @@ def _wedge(
     begin: float, end: float, colour: tuple[int, int, int], inside: float = WHEEL_INSIDE, outside: float = WHEEL_OUTSIDE
 ) -> Polygon:
     """A part of the wheel, between two directions in degrees clockwise from the top."""
-    corners = ((begin, inside), (begin, outside), (end, outside), (end, inside))
     return Polygon(
         tuple(
             (round(_MIDDLE + far * sin(radians(angle)), 6), round(_MIDDLE - far * cos(radians(angle)), 6))
-            for angle, far in corners
+            for angle, far in ((begin, inside), (begin, outside), (end, outside), (end, inside))
         ),
         colour,
     )

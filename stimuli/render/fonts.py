@@ -53,7 +53,7 @@ _SIGN = re.compile(f"[{_UNSPACED}]")
 
 def own_font() -> Path | None:
     """The file of the font of one's own, where there is one."""
-    return _own[0] if _own else None
+    return next(iter(_own), None)
 
 
 def use_font(path: Path | None) -> None:
@@ -127,7 +127,7 @@ def _pieces(word: str) -> list[str]:
 def rejoined(lines: list[str]) -> str:
     """Lines of a paragraph as one text again: with spaces, but between signs of a script that has
     none."""
-    text = lines[0] if lines else ""
+    text = next(iter(lines), "")
     for before, line in pairwise(lines):
         text += line if before and line and _SIGN.match(before[-1]) and _SIGN.match(line[0]) else f" {line}"
     return text

@@ -298,12 +298,11 @@ class _Pen:
                 _paste(self.image, primitive, factor)
 
     def _line(self, x0: int, y0: int, x1: int, y1: int, colour: tuple[int, int, int], width: int) -> None:
-        if x0 == x1 or y0 == y1:
-            (x0, x1), (y0, y1) = sorted((x0, x1)), sorted((y0, y1))
-            across = (width - 1) // 2
-            left, top = (x0 - across, y0) if x0 == x1 else (x0, y0 - across)
-            right, bottom = (left + width, y1 + 1) if x0 == x1 else (x1 + 1, top + width)
-            self.canvas.rectangle(self._area(left, top, right, bottom), colour)
+        (left, right), (top, bottom), across = sorted((x0, x1)), sorted((y0, y1)), (width - 1) // 2
+        if x0 == x1:
+            self.canvas.rectangle(self._area(x0 - across, top, x0 - across + width, bottom + 1), colour)
+        elif y0 == y1:
+            self.canvas.rectangle(self._area(left, y0 - across, right + 1, y0 - across + width), colour)
         else:
             self._stroke(x0, y0, x1, y1, colour, width)
 
