@@ -142,7 +142,7 @@ class PrecisionAgent(Oracle):
     @classmethod
     @override
     def from_name(cls, detail: str, options: AgentOptions) -> PrecisionAgent:
-        return cls(precision_observer(detail), f"precision:{detail}" if detail else "precision")
+        return cls(precision_observer(detail), ":".join(filter(None, ("precision", detail))))
 
 
 def make_observer(name: str) -> Observer:

@@ -34,7 +34,7 @@ class ChanceEpisode(Episode):
 
     @override
     async def step(self, percept: Percept, truth: Truth | None = None) -> Response | None:
-        return None if percept.ask is None else Response(percept.ask.kind.guess(self._random))
+        return percept.ask and Response(percept.ask.kind.guess(self._random))
 
 
 class ItemMemory(Protocol):
@@ -66,7 +66,7 @@ class Ideal:
     def choose(self, percept: Percept, truth: Truth) -> Answer | None:
         if percept.ask is not None and truth.answer is None and not percept.ask.kind.scored:
             return percept.ask.kind.unscored_answer(True)
-        return truth.answer if percept.ask is not None else None
+        return percept.ask and truth.answer
 
     def settings(self) -> dict[str, Any]:
         return {}
@@ -89,7 +89,7 @@ class _Guesser:
         self._random = np.random.RandomState(seed % 2**32)
 
     def choose(self, percept: Percept, truth: Truth) -> Answer | None:
-        return percept.ask.kind.guess(self._random) if percept.ask is not None else None
+        return percept.ask and percept.ask.kind.guess(self._random)
 
 
 class LimitedCapacity:
@@ -275,7 +275,7 @@ class CapacityAgent(Oracle):
     @classmethod
     @override
     def from_name(cls, detail: str, options: AgentOptions) -> CapacityAgent:
-        return cls(capacity_observer(detail), f"capacity:{detail}" if detail else "capacity")
+        return cls(capacity_observer(detail), ":".join(filter(None, ("capacity", detail))))
 
 
 class OracleEpisode(Episode):

@@ -79,7 +79,7 @@ class RecordedEpisode(Episode):
     @override
     async def step(self, percept: Percept, truth: Truth | None = None) -> Response | None:
         self._seen.update(percept_bytes(percept))
-        return None if percept.ask is None else self._agent.recall(self._seen.hexdigest())
+        return percept.ask and self._agent.recall(self._seen.hexdigest())
 
 
 class Published(Recorded):

@@ -16,6 +16,7 @@ from typing_extensions import override
 
 from ...core.agent_kinds import CHAT, AgentKind
 from ...core.errors import SpanLabError
+from ...core.json_values import where_given
 from ...paradigms import Answer, Ask, ResponseKind
 from ...stimuli import Stimulus
 from ..at_once import ConcurrentAgent
@@ -173,7 +174,7 @@ class ChatAgent(ConcurrentAgent):
     def from_record(cls, detail: str, options: AgentOptions, info: Mapping[str, Any]) -> ChatAgent:
         """The model of a recorded session, with its settings and, where no other ones are given,
         its prices."""
-        before = Prices.model_validate(info["prices"]) if "prices" in info else None
+        before = info.get("prices") and Prices.model_validate(info["prices"])
         values = {"price": before, **options.values, "chat": ChatSettings.of_session(info)}
         return cls.from_name(detail, replace(options, values=values))
 
@@ -271,15 +272,14 @@ class ChatAgent(ConcurrentAgent):
         """
         if ask is not None:
             settings = self.protocol.model_copy(update={"reask": 0})
-            counted = None if self._scorer is None else Scoring(self._scorer, PaidReplies(ask, scores=True), read=False)
+            counted = self._scorer and Scoring(self._scorer, PaidReplies(ask, scores=True), read=False)
             return ChatEpisode(Conversation(context, settings, self.model), PaidReplies(ask), settings, scoring=counted)
         memory = self._memory
         conversation = Conversation(context, self.protocol, self.model, memory.name(context), memory.before(context))
         keep = partial(memory.keep, context) if context.practice or self.remembers else None
-        replies = PaidReplies(self._client.ask, past=conversation.past)
         return ChatEpisode(
             conversation,
-            replies,
+            PaidReplies(self._client.ask, past=conversation.past),
             self.protocol,
             self.request_limits.fail_on_error,
             self.judge,
@@ -289,7 +289,7 @@ class ChatAgent(ConcurrentAgent):
 
     def _scoring(self) -> Scoring | None:
         """The scoring of answers in a trial; None where answers are read instead."""
-        return None if self._scorer is None else Scoring(self._scorer, PaidReplies(self._client.ask, scores=True))
+        return self._scorer and Scoring(self._scorer, PaidReplies(self._client.ask, scores=True))
 
     def memory(self) -> Memory:
         """A memory as its settings have it, for trials that somebody else has taken."""
@@ -345,22 +345,18 @@ class ChatAgent(ConcurrentAgent):
     def apparatus(self) -> dict[str, Any]:
         """The place where the model was served, the limits on requests, what it was found to see,
         and the version of the reader of its replies."""
-        judge = {} if self.judge is None else {"judge": {"model": self.judge.name, "endpoint": self.judge.where}}
         return {
             "endpoint": self._endpoint.public,
             **self.request_limits.model_dump(mode="json"),
             **self._probe.found,
             "reader": READER,
-            **judge,
+            **where_given(judge=self.judge and {"model": self.judge.name, "endpoint": self.judge.where}),
         }
 
     @override
     def recorded_options(self) -> dict[str, Any]:
         """Request limits and prices."""
-        price_lists = {
-            "prices": self.spending.prices,
-            "judge_prices": None if self.judge is None else self.judge.account.prices,
-        }
+        price_lists = {"prices": self.spending.prices, "judge_prices": self.judge and self.judge.account.prices}
         described = {
             name: prices.model_dump(exclude_none=True) for name, prices in price_lists.items() if prices is not None
         }

@@ -11,7 +11,7 @@ from typing import Any
 from ...core.errors import SpanLabError
 from ...paradigms import Ask, Percept, ResponseKind, WorkedExample
 from ...stimuli import Stimulus
-from ...stimuli.kinds.files import ShownSound
+from ...stimuli.kinds.files import ShownSound, seen_in
 from ...stimuli.own_files import wav_file
 from ..base import Sentences, TrialContext
 from .messages import Message, Part, Picture, Request, Role, Sound, Text, chained
@@ -232,7 +232,7 @@ class Conversation:
         stimulus, settings = percept.for_machine.stimulus, self._settings
         parts: list[Part] = []
         check_said(stimulus, settings)
-        visual = stimulus.visual if isinstance(stimulus, ShownSound) else stimulus
+        visual = seen_in(stimulus)
         if settings.view != "image":
             parts.append(Text(visual.words().strip("\n")))
         if settings.view != "words":

@@ -10,6 +10,7 @@ from typing import Any
 
 from typing_extensions import override
 
+from ...core.json_values import where_given
 from ...paradigms import Ask, Percept, ResponseKind, Truth
 from ..base import Episode, Response
 from ..interruptions import Unobtainable
@@ -103,7 +104,7 @@ class ChatEpisode(Episode):
         #: conversation of the trial so far, with what came before it
         self.conversation = conversation
         self._judge = judge
-        self._judged = None if judge is None else judge.paid()
+        self._judged = judge and judge.paid()
         self._replies = replies
         self._settings = settings
         self._bearable = bearable
@@ -135,7 +136,7 @@ class ChatEpisode(Episode):
         if percept.ask is not None and not self._asked:
             await self._come_between()
         self.conversation.show(percept)
-        return None if percept.ask is None else await self._answer(percept.ask)
+        return percept.ask and await self._answer(percept.ask)
 
     async def _come_between(self) -> None:
         """Do what the settings have between the list and the first question."""
@@ -158,7 +159,7 @@ class ChatEpisode(Episode):
             await asyncio.to_thread(self.conversation.draw)
         reply = await self._replied(self.conversation.request(self._settings.sampling()))
         said = split_reasoning(reply)[1]
-        return said, {"notepad": said, **({"notepad_cut_off": True} if reply.finish_reason == "length" else {})}
+        return said, {"notepad": said, **where_given(notepad_cut_off=reply.finish_reason == "length")}
 
     @override
     def finish(self) -> None:
@@ -188,7 +189,7 @@ class ChatEpisode(Episode):
                 **self._probabilities(written, last.reply),
                 **self._likelihoods,
                 **noted,
-                **({"warm_up": True} if self._asked <= self._settings.warm_up else {}),
+                **where_given(warm_up=self._asked <= self._settings.warm_up),
             },
         )
 
@@ -225,8 +226,7 @@ class ChatEpisode(Episode):
 
 def _options(kind: ResponseKind, settings: ChatSettings) -> dict[str, Any]:
     """Return what is sent beside the messages."""
-    form = response_format(kind, settings)
-    return settings.sampling() if form is None else {**settings.sampling(), "response_format": form}
+    return {**settings.sampling(), **where_given(response_format=response_format(kind, settings))}
 
 
 def _account(attempts: Sequence[_Attempt]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from ...core.json_values import where_given
 from ...paradigms.identity import canonical
 from ...stimuli import Stimulus
 from ...stimuli.render.pixels import picture
@@ -68,7 +69,7 @@ class Picture:
         """As it is kept: which display it was, and the hash of its file, so that a picture drawn
         anew can be held against it."""
         sha256 = hashlib.sha256(self.file()).hexdigest()
-        whose = {"example": self.example} if self.example else {}
+        whose = where_given(example=self.example)
         return {"picture": {"step": self.step, **whose, "size_px": self.size_px, "sha256": sha256}}
 
 
@@ -103,11 +104,10 @@ class Sound:
 
     def stored(self) -> dict[str, Any]:
         """As it is kept: which display it came with, and the hash of its file."""
-        whose = {"example": self.example} if self.example else {}
         return {
             "sound": {
                 "step": self.step,
-                **whose,
+                **where_given(example=self.example),
                 "ms": round(self.ms, 3),
                 "sha256": hashlib.sha256(self.wav).hexdigest(),
             }

@@ -30,6 +30,7 @@ from typing_extensions import override
 
 from ...core.doors import need
 from ...core.errors import ParadigmError, Problem, SpanLabError
+from ...core.json_values import as_levels
 from ...core.registry import StrictModel, nearest
 from ...paradigms.language.diagnostics import in_order, validated
 from ...paradigms.language.yaml_source import Document, parse, read
@@ -144,7 +145,7 @@ class Serving:
     @property
     def prices(self) -> Prices | None:
         """The prices of the model in the provider's file."""
-        return None if self.provider is None else self.provider.prices.get(self.model)
+        return self.provider and self.provider.prices.get(self.model)
 
     @property
     def request_limits(self) -> dict[str, Any]:
@@ -181,8 +182,7 @@ def providers() -> dict[str, Provider]:
 @functools.cache
 def shipped() -> Mapping[str, Provider]:
     """The providers that ship, whatever the user's file says."""
-    text = files(__name__.rpartition(".")[0]).joinpath(_FILE).read_text("utf-8")
-    return _over({}, parse(text, _FILE))
+    return _over({}, parse(files(__name__.rpartition(".")[0]).joinpath(_FILE).read_text("utf-8"), _FILE))
 
 
 def _over(known: Mapping[str, Provider], document: Document) -> dict[str, Provider]:
@@ -328,8 +328,7 @@ class InProcess(SendHook):
         tokenizer.padding_side = "left"
         if tokenizer.pad_token is None:
             tokenizer.pad_token = tokenizer.eos_token
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-        return model.to(device).eval(), writer, tokenizer
+        return model.to("cuda" if torch.cuda.is_available() else "cpu").eval(), writer, tokenizer
 
     @override
     def check_options(self, options: Mapping[str, Any]) -> None:
@@ -445,8 +444,7 @@ class InProcess(SendHook):
             return_dict_in_generate=True,
             output_logits=bool(options.get("logprobs")),
         )
-        ends = model.generation_config.eos_token_id
-        ending = {*(ends if isinstance(ends, list) else [ends]), tokenizer.eos_token_id}
+        ending = {*as_levels(model.generation_config.eos_token_id), tokenizer.eos_token_id}
         replies: list[Reply] = []
         for row, sequence in enumerate(found.sequences[:, start:].tolist()):
             end = next((place for place, token in enumerate(sequence) if token in ending), None)
@@ -531,8 +529,7 @@ def _context_of(model: Any) -> int:
 
 
 def _stops(options: Mapping[str, Any]) -> list[str]:
-    stop = options.get("stop", [])
-    return [stop] if isinstance(stop, str) else list(stop)
+    return as_levels(options.get("stop", []))
 
 
 def _memory_of(model: Any) -> str:

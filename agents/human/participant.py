@@ -12,6 +12,7 @@ from typing_extensions import override
 
 from ...core.agent_kinds import PARTICIPANT, AgentKind
 from ...core.errors import SpanLabError
+from ...core.json_values import where_given
 from ...core.locale import sentence
 from ...paradigms import AnswerKeys, Percept, ResponseKind, Truth, Verdict
 from ...paradigms.responses.keys import key_label
@@ -306,15 +307,16 @@ class Participant(WindowAgent):
             "paced_hz": place.paced_hz,
             "keyboard": options.keyboard,
             "guard_ms": options.guard_ms,
-            **({"buttons": self.buttons} if self.buttons else {}),
-            **({"scanner": options.scanner} if options.scanner else {}),
+            **where_given(buttons=self.buttons, scanner=options.scanner),
             "acknowledge_ms": ACKNOWLEDGE * 1000,
             "go_on_not_before_ms": GO_ON_AFTER * 1000,
             "palette": options.palette,
             **({"focus": options.focus} if options.focus != "needed" else {}),
-            **({"font": options.font} if options.font else {}),
-            **({} if options.display is None else {"display": options.display.cited()}),
-            **({} if self._patch is None else {"patch": asdict(self._patch)}),
+            **where_given(
+                font=options.font,
+                display=options.display and options.display.cited(),
+                patch=self._patch and asdict(self._patch),
+            ),
         }
 
     @override
@@ -328,15 +330,14 @@ class Participant(WindowAgent):
         versions, and every warning. Empty before the window is open."""
         if self._stage is None:
             return self._apparatus
-        triggers = {} if self._sender is None else {"triggers": self._sender.facts()}
+        triggers = where_given(triggers=self._sender and self._sender.facts())
         for address, box in zip(self._addresses, self._boxes, strict=False):
             triggers["scanner" if address.pulses else "buttons"] = box.facts()
         measured = self.window_options.display
-        display = {} if measured is None else {"display": {"hash": measured.hash, "differences": self._differences}}
         return {
             **self._stage.apparatus(),
             "canvas_deg": self._stage.canvas_deg,
-            **display,
+            **where_given(display=measured and {"hash": measured.hash, "differences": self._differences}),
             **triggers,
             "said": list(self.shown_sentences),
         }

@@ -85,7 +85,8 @@ def window_again(settings: Mapping[str, Any], screen: int | None = None) -> dict
         "patch": "{corner}:{cm:g}".format(**settings["patch"]) if "patch" in settings else "",
     } | {name: settings[name] for name in ("palette", "buttons", "scanner", "font", "focus") if name in settings}
     window |= defaults_of_then(settings)
-    window |= {} if screen is None else {"screen": screen}
+    if screen is not None:
+        window["screen"] = screen
     if "display" in settings:
         display = cited_display(settings["display"])
         if screen is not None and screen != display.screen.number:

@@ -55,8 +55,7 @@ class Decisions:
 def drawn_seconds(random: np.random.RandomState, distribution: tuple[float, float, float], speed: float) -> float:
     """One ex-Gaussian time, in seconds, of somebody who is so many times as fast."""
     mean, deviation, tail = distribution
-    ms = (random.normal(mean, deviation) + random.exponential(tail)) / speed
-    return max(FASTEST_MS, ms) / 1000.0
+    return max(FASTEST_MS, (random.normal(mean, deviation) + random.exponential(tail)) / speed) / 1000.0
 
 
 def observer_settings(observer: Observer, seed: int, speed: float) -> dict[str, Any]:

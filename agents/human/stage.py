@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from ...core.errors import SpanLabError
+from ...core.json_values import where_given
 from ...paradigms.trial import Display
 from ...stimuli.render.palette import PaletteName
 from ...stimuli.render.speaker import Speaker
@@ -214,10 +215,8 @@ class Stage:
             self.canvas_px = self._fit(size_deg)
             if size_deg != "largest":
                 self.letter_px = letter_beside(self.letter_px, self.window.size[1], self.canvas_px)
-            self.patch = (
-                None
-                if patch is None
-                else PatchView(patch, self.pictures, self.window.size, self.canvas_px, self.window.px_per_cm)
+            self.patch = patch and PatchView(
+                patch, self.pictures, self.window.size, self.canvas_px, self.window.px_per_cm
             )
         except SpanLabError:
             self.window.close()
@@ -360,10 +359,10 @@ class Stage:
             "keyboard_precision_ms": keyboard.precision_ms,
             "key_names": keyboard.key_names,
             "tones": self.renderer.tones,
-            **({"sound": sound} if (sound := self.speaker.facts()) else {}),
+            **where_given(sound=self.speaker.facts()),
             "refractory": asdict(self.refractory),
             "focus": "watched",
-            **({} if self.patch is None else {"patch": self.patch.facts()}),
+            **where_given(patch=self.patch and self.patch.facts()),
         }
 
     def close(self) -> None:

@@ -140,7 +140,7 @@ class Player:
             gc.enable()
             if self.marker is not None:
                 self.marker.record()
-        return None if step.sheet is None else step.sheet.response(step.notes)
+        return step.sheet and step.sheet.response(step.notes)
 
     def _account(self, percept: Percept) -> StepAccount:
         """The account of a step that is about to come on.
@@ -232,8 +232,7 @@ class Player:
         grid = self.stage.window.grid
         if self.stage.on is not None or not self._sounding.to_schedule(first):
             return
-        refreshes = grid.frames(FIRST_AHEAD * 1000)
-        at = max(grid.due, self.stage.window.now()) + refreshes * grid.period
+        at = max(grid.due, self.stage.window.now()) + grid.frames(FIRST_AHEAD * 1000) * grid.period
         self._sounding.foresee(first, at)
         while grid.due < at - grid.period / 2:
             self.stage.guard(self._guard)

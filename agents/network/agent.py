@@ -15,6 +15,7 @@ from typing_extensions import override
 
 from ...core.agent_kinds import NETWORK, AgentKind
 from ...core.errors import SpanLabError
+from ...core.json_values import where_given
 from ...paradigms import Percept, Truth, is_model_step
 from ...paradigms.language import yaml_source
 from ...paradigms.network_view import NetworkView
@@ -119,7 +120,7 @@ class NetworkAgent(BatchAgent):
         if origin := self._origin():
             settings["label"] = origin
         if self.noise is not None:
-            settings |= {"noise": self.noise.strength, **({"noise_relative": True} if self.noise.relative else {})}
+            settings |= {"noise": self.noise.strength, **where_given(noise_relative=self.noise.relative)}
         if checkpoint.trained is not None:
             trained = checkpoint.trained
             settings |= {
@@ -140,10 +141,9 @@ class NetworkAgent(BatchAgent):
     def _origin(self) -> str:
         """How a network came to be what it is, where it was not by training alone; for figures."""
         trained = self.checkpoint.trained
-        untrained = trained is not None and not trained.steps
         facts = {
             "wired, not learned": self.checkpoint.name == WIRED,
-            "untrained": untrained,
+            "untrained": trained is not None and not trained.steps,
             "noise added": self.noise is not None and self.noise.strength > 0,
         }
         return ", ".join(words for words, there in facts.items() if there)
@@ -268,7 +268,7 @@ class NetworkAgent(BatchAgent):
             answered: list[Response | None] = []
             for percept in trial:
                 step += is_model_step(percept)
-                answered.append(None if percept.ask is None else read_out(logits[row, step], percept.ask, views[row]))
+                answered.append(percept.ask and read_out(logits[row, step], percept.ask, views[row]))
             answers.append((answered, hidden[row, : step + 1]))
         return answers
 
@@ -321,7 +321,7 @@ class NetworkEpisode(Episode):
             )
             passage = self._network(seen, self._view.task, self._state)
         self._state = passage.state
-        return None if percept.ask is None else read_out(passage.logits[0, 0].numpy(), percept.ask, self._view)
+        return percept.ask and read_out(passage.logits[0, 0].numpy(), percept.ask, self._view)
 
     def _frame(self, stimulus: Stimulus) -> np.ndarray:
         """Return the input of the network at one step: a frame, uint8 (1, 32, 32, 3), or vectors,

@@ -101,8 +101,7 @@ def read_states(folder: str | Path) -> Iterator[States]:
             f"{folder} holds no hidden states; they are kept by: spanlab replay PARADIGM --agent network:FILE --states"
         )
     # A session that went on in the middle of a batch has answered the rest of it anew.
-    ends = [*(int(file.stem) for file in files[1:]), None]
-    yield from map(_read, files, ends)
+    yield from map(_read, files, [*(int(file.stem) for file in files[1:]), None])
 
 
 def _read(path: Path, end: int | None) -> States:
@@ -124,5 +123,4 @@ def _read(path: Path, end: int | None) -> States:
             " the trials again (spanlab replay --like)"
         ) from None
     before = slice(None) if end is None else slice(int(np.searchsorted(trial, end)))
-    columns = (trial, step, phase, asked, numbers.reshape(-1, units))
-    return States(*(column[before] for column in columns))
+    return States(*(column[before] for column in (trial, step, phase, asked, numbers.reshape(-1, units))))

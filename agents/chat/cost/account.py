@@ -116,7 +116,8 @@ class Account:
         self._began: float | None = None
         self._replies = 0
         self._models: frozenset[str] = frozenset()
-        self._beside: Account | None = None
+        #: this account, and the one with which it shares the limits
+        self._sharing: list[Account] = [self]
         #: expectation of the tokens of the next requests
         self.size = Expected()
         # by reply, when it was foreseen: tokens read and written
@@ -141,7 +142,7 @@ class Account:
 
     def share(self, other: Account) -> None:
         """Have the limits hold for what this and another account say together."""
-        self._beside, other._beside = other, self
+        self._sharing, other._sharing = [self, other], [other, self]
 
     def note_cached(self, reply: Reply) -> None:
         """A reply came from the cache; nothing left."""
@@ -151,7 +152,7 @@ class Account:
     @property
     def all_under_way(self) -> list[UnderWay]:
         """Everything that is under way here, and in the account that shares the limits."""
-        return [*self.under_way, *(() if self._beside is None else self._beside.under_way)]
+        return [one for account in self._sharing for one in account.under_way]
 
     @property
     def limited(self) -> bool:
@@ -186,8 +187,8 @@ class Account:
     def release(self, one: UnderWay) -> None:
         """Nothing is held for it any more."""
         self.under_way.discard(one)
-        if self._beside is not None:
-            self._beside.freed()
+        for account in self._sharing[1:]:
+            account.freed()
 
     def count(self, reply: Reply) -> None:
         """Count a reply."""
@@ -224,7 +225,7 @@ class Account:
     def beyond(self, more: Sum) -> str:
         """Name the limit that so much more would pass, in a sentence; empty when none would."""
         limit, most = self._request_limits.max_cost, self._request_limits.max_tokens_in_all
-        spent = self._own() if self._beside is None else self._own() + self._beside._own()
+        spent = sum((account._own() for account in self._sharing), Sum())
         lost = f"{self.totals.lost:,} request{'s' * (self.totals.lost != 1)}"
         reckoned = f" (with {lost} that led to nothing and may have been paid for)" if self.totals.lost else ""
         if limit is not None and self.prices is not None and spent.cost + more.cost > limit:

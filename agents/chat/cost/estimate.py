@@ -21,6 +21,7 @@ import numpy as np
 from typing_extensions import override
 
 from ....core.event_loop import run_to_end
+from ....core.json_values import where_given
 from ....core.locale import sentence
 from ....paradigms import Percept
 from ....stimuli.kinds.files import ShownSound
@@ -145,8 +146,7 @@ class Estimate:
         """For the record, with what was assumed."""
         return {
             **{name: value for name, value in asdict(self).items() if name not in ("judge", "practice", "sounds")},
-            **({"practice": self.practice} if self.practice else {}),
-            **({} if self.judge is None else {"judge": self.judge.to_record()}),
+            **where_given(practice=self.practice, judge=self.judge and self.judge.to_record()),
             "usual_error": USUAL_ERROR,
             "worst_error": WORST_ERROR,
             "assumed": {
@@ -154,7 +154,7 @@ class Estimate:
                 "tokens_per_picture": PICTURE_TOKENS,
                 "tokens_per_tile": TILE_TOKENS,
                 "tile_px": TILE_PX,
-                **({"tokens_per_second_of_sound": TOKENS_PER_SECOND} if self.sounds else {}),
+                **where_given(tokens_per_second_of_sound=self.sounds and TOKENS_PER_SECOND),
                 "reasoning_tokens": REASONING_TOKENS,
             },
         }
@@ -166,7 +166,7 @@ class Estimate:
         error = f" (usually within {USUAL_ERROR:.0%}, at worst {WORST_ERROR:.0%} off)"
         beside = [what for what, there in (("a picture", self.pictures), ("a sound", self.sounds)) if there]
         guess = f" and the tokens of {' and '.join(beside)} are a guess" if beside else ""
-        practice = f" ({self.practice})" if self.practice else ""
+        practice = self.practice and f" ({self.practice})"
         return (
             f"{self.requests:,} requests{practice} in {self.conversations:,}"
             f" conversation{'s' * (self.conversations != 1)}{pictures}; about {short(self.prompt_tokens)} tokens read"
@@ -258,11 +258,11 @@ def estimate(
     total["pictures"] += carried[1]
     requests, pictures, read, written, *judged = (round(total[name]) for name in names)
     prices = agent.spending.prices
-    cost = None if prices is None else prices.cost(read, written)
+    cost = prices and prices.cost(read, written)
     conversations = (len({block for block, _ in order}) if order else round(sum(one.times for one in trials))) + bool(
         practice
     )
-    judge = None if agent.judge is None else _of_judge(agent.judge, requests, *judged, times=1 + agent.protocol.reask)
+    judge = agent.judge and _of_judge(agent.judge, requests, *judged, times=1 + agent.protocol.reask)
     return Estimate(
         conversations,
         requests,
@@ -321,7 +321,7 @@ def _of_judge(judge: Judge, requests: int, read: int, written: int, times: int) 
     """Estimate what a judge takes when it reads every reply, and every question is put so many
     times."""
     prices = judge.account.prices
-    cost = None if prices is None else prices.cost(times * read, times * written)
+    cost = prices and prices.cost(times * read, times * written)
     return JudgeEstimate(judge.name, times * requests, times * read, times * written, cost)
 
 
@@ -362,10 +362,9 @@ async def _hold(agent: Estimated, context: TrialContext, percepts: Sequence[Perc
             answer = kind.write(kind.guess(random))
         await episode.step(percept)
     led = f"{TRIAL_TEXT} {sentence('session.right', context.language) if context.practice else ''}"
-    names = frozenset(example.name for example in context.examples)
     return count, _Left(
         context.instructions,
-        names,
+        frozenset(example.name for example in context.examples),
         opening,
         shown,
         sent(episode.conversation.ended().messages),

@@ -9,7 +9,8 @@ from typing import Any
 
 from pydantic import Field
 
-from ....core.errors import SpanLabError
+from ....core.errors import SpanLabError, in_number
+from ....core.json_values import where_given
 from ....core.registry import StrictModel
 from ...payments import Ledger, faults, in_vain, refused, taken_in_vain
 from ..messages import Reply, Taken, stored_reply
@@ -206,12 +207,11 @@ def account_of(ledger: Ledger) -> dict[str, Any]:
     """The account of a session for its record, with the prices with which it began."""
     info = ledger.info
     prices, judge_prices = (
-        None if (recorded := info.get(key)) is None else Prices.model_validate(recorded)
-        for key in ("prices", "judge_prices")
+        (recorded := info.get(key)) and Prices.model_validate(recorded) for key in ("prices", "judge_prices")
     )
     name = info["agent_settings"].get("judge", "")
     of_judge = summary(totals_of(ledger.lines, ledger.replies, judge=True), judge_prices)
-    judge = {"judge": {"name": name, **of_judge}} if name else {}
+    judge = where_given(judge=name and {"name": name, **of_judge})
     failed = {"trials_failed": len(ledger.failed), "failed": dict(Counter(ledger.failed.values()))}
     return {**summary(totals_of(ledger.lines, ledger.replies), prices), **judge, **failed}
 
@@ -241,13 +241,13 @@ def summary(totals: Totals, prices: Prices | None) -> dict[str, Any]:
         "models": dict(sorted(totals.models.items())),
         "cost": totals.cost(prices),
         "cost_at_most": totals.cost_at_most(prices),
-        "prices": None if prices is None else prices.model_dump(exclude_none=True),
+        "prices": prices and prices.model_dump(exclude_none=True),
     }
 
 
 def describe_account(account: Mapping[str, Any]) -> str:
     """An account as :func:`summary` gives it, in a sentence."""
-    parts = [f"{account['replies']:,} {'reply' if account['replies'] == 1 else 'replies'}"]
+    parts = [f"{account['replies']:,} {in_number(account['replies'], 'reply', 'replies')}"]
     if account["cached"]:
         parts.append(f"{account['cached']:,} more from the cache")
     parts.append(f"{account['prompt_tokens']:,} tokens read and {account['completion_tokens']:,} written")
@@ -272,7 +272,7 @@ def describe_account(account: Mapping[str, Any]) -> str:
         cost = (
             f" (then it cost {money(reckoned)})" if reckoned is not None and reckoned > (account["cost"] or 0) else ""
         )
-        requests = f"{twice:,} {'request' if twice == 1 else 'requests'}"
+        requests = f"{twice:,} {in_number(twice, 'request')}"
         doubt = account.get("in_doubt")
         doubtful = f"; {doubt:,} of them may or may not have reached the server" if doubt else ""
         parts.append(
@@ -289,7 +289,7 @@ def describe_account(account: Mapping[str, Any]) -> str:
     if account.get("trials_failed"):
         failed = account["trials_failed"]
         reasons = "; ".join(f"{count:,} since {why}" for why, count in account["failed"].items())
-        parts.append(f"{failed:,} {'trial' if failed == 1 else 'trials'} failed ({reasons})")
+        parts.append(f"{failed:,} {in_number(failed, 'trial')} failed ({reasons})")
     return "; ".join(parts)
 
 

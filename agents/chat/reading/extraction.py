@@ -267,7 +267,7 @@ def _first_character(kind: ResponseKind, text: str) -> Answer | None:
     """The answer that the first character is: the raw one, or else the first that is not a space."""
     answers = kind.written_answers()
     first = next((character for character in (text[:1], text.lstrip()[:1]) if character in answers), None)
-    return None if first is None else kind.parse(first)
+    return first and kind.parse(first)
 
 
 def _tolerant(kind: ResponseKind, text: str, reasoning: str) -> Answer | None:

@@ -26,7 +26,7 @@ from .dialect import STREAM, Dialect
 from .endpoint import Endpoint, EndpointError, certificates
 from .hooks import Outgoing, SendHook
 from .paid_replies import ReplyCache
-from .refusals import explain_connection, fault_in_body, refused
+from .refusals import explain_connection, fault_in_body, how_often, refused
 from .replies import NoReplyError, echoed, read_reply
 from .request_limits import RequestLimits
 
@@ -83,7 +83,7 @@ class Client:
         self._request_limits = request_limits or RequestLimits()
         self._account = account or Account(self._request_limits)
         self._clock = clock
-        scope = [endpoint.public, endpoint.provider, model, repeat, *([self._further] if self._further else [])]
+        scope = [endpoint.public, endpoint.provider, model, repeat, *filter(None, [self._further])]
         self._cache = ReplyCache(self._request_limits.cache, scope) if self._request_limits.cache is not None else None
         #: where requests and trials wait; once it is stopped, no new request leaves, nor one again
         self.rate_limiter = RateLimiter(
@@ -196,7 +196,9 @@ class Client:
     def _in_the_end(self, faults: Sequence[Fault]) -> EndpointError | None:
         """Why a request is not repeated after its faults so far; None when it is."""
         last, limits = faults[-1], self._request_limits
-        most = limits.max_retries if self._met or not last.stranger else min(limits.max_retries, TRIES_OF_STRANGERS)
+        most = limits.max_retries
+        if last.stranger and not self._met:
+            most = min(most, TRIES_OF_STRANGERS)
         if self.dialect.stream and last.error.status in _NOT_TAKEN and STREAM.search(str(last.error)):
             return EndpointError(f"{last.error}. It was asked for a stream, too: this model cannot be asked")
         if last.error.permanent or len(faults) > most:
@@ -235,8 +237,7 @@ class Client:
         if not self._endpoint.long_secrets:
             return reply
         said = {name: value for name, value in reply if isinstance(value, str)}
-        hidden = {name: self._endpoint.hidden(value) for name, value in said.items()}
-        return reply if hidden == said else reply.model_copy(update=hidden)
+        return reply.model_copy(update={name: self._endpoint.hidden(value) for name, value in said.items()})
 
     def _announce(self, seconds: float | None) -> None:
         """Say how long nothing is going to leave, where that is long."""
@@ -293,9 +294,9 @@ class Client:
                 reply = read_reply(answer.body, (self._clock() - started) * 1000, self._endpoint.reasoning_fields)
                 return _scored(reply, answer.body) if request.scores else reply
         except (TimeoutError, httpcore2.TimeoutException):
-            where, often = self._endpoint.public, f"in {tries} tries" if tries > 1 else "at the first try"
             late = (
-                f"{where} gave no reply within {self._request_limits.timeout_s:g} s ({often}); try again later, or"
+                f"{self._endpoint.public} gave no reply within {self._request_limits.timeout_s:g} s"
+                f" ({how_often(tries)}); try again later, or"
                 " raise the setting timeout_s"
             )
             # a server that lets requests queue up says so by being late
@@ -342,7 +343,7 @@ class Client:
         except EndpointError as error:
             if error.status is not None or not error.begun:
                 departure.heard()
-            said = str(error) if tries == 1 else str(error).replace("at the first try", f"in {tries} tries")
+            said = str(error).replace(how_often(1), how_often(tries))
             said = said if self._hook.local else self._endpoint.redact(said)
             told = EndpointError(said, error.permanent, error.status, error.of_request, error.filtered)
             if error.status is None:
@@ -405,7 +406,9 @@ def _json(value: Any) -> bytes:
 
 def _written(message: Message) -> bytes:
     """A message as it is sent."""
-    return _pictured(message) if not all(isinstance(part, Text) for part in message.parts) else _json(message.sent())
+    if all(isinstance(part, Text) for part in message.parts):
+        return _json(message.sent())
+    return _pictured(message)
 
 
 @lru_cache(maxsize=_PICTURED_KEPT)

@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Final, Literal
 
+from ....core.json_values import where_given
 from ...interruptions import Stopped
 from ...payments import Journal
 from ..cost.account import Account, Sum
@@ -111,15 +112,17 @@ def asked_wait(headers: Mapping[str, str], now: datetime | None = None) -> float
         until = parsedate_to_datetime(headers.get("retry-after", ""))
     except ValueError:
         return None
-    # a date without a zone is meant in UTC; the server's own clock counts, where it tells it
-    until = until if until.tzinfo is not None else until.replace(tzinfo=UTC)
+    # the server's own clock counts, where it tells it
     try:
         since = parsedate_to_datetime(headers["date"]) if "date" in headers else None
     except ValueError:
         since = None
-    since = since or now or datetime.now(UTC)
-    since = since if since.tzinfo is not None else since.replace(tzinfo=UTC)
-    return max(0.0, (until - since).total_seconds())
+    return max(0.0, (_with_zone(until) - _with_zone(since or now or datetime.now(UTC))).total_seconds())
+
+
+def _with_zone(time: datetime) -> datetime:
+    """A time; one without a zone is meant in UTC."""
+    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
 
 
 class Departures:
@@ -149,8 +152,8 @@ class Departures:
         if not left:
             self._journal.unsent(record)
         elif fault.begun:
-            taken = {} if fault.taken is None else {"taken": fault.taken.model_dump(exclude_none=True)}
-            self._journal.lost({**record, **taken, **({"in_doubt": True} if in_doubt else {})})
+            taken = fault.taken and fault.taken.model_dump(exclude_none=True)
+            self._journal.lost({**record, **where_given(taken=taken, in_doubt=in_doubt)})
         else:
             self._journal.refused(record)
 
@@ -234,7 +237,7 @@ class Departure:
     def leaves(self) -> None:
         """It leaves; again, when a server has sent it elsewhere."""
         self._gone = self._heard = self._closed = False
-        self._note(None if self._observer is None else self._observer.leaves)
+        self._note(self._observer and self._observer.leaves)
         if self.left:
             self._account.lose(self._characters, self._at_most, None)
         self._account.begins()
@@ -247,7 +250,7 @@ class Departure:
 
     def _goes(self) -> None:
         self._gone = True
-        self._note(None if self._observer is None else self._observer.gone)
+        self._note(self._observer and self._observer.gone)
 
     def _note(self, tell: Callable[[], None] | None) -> None:
         try:
@@ -279,7 +282,7 @@ class Departure:
         if fault is not None:
             totals.faults[fault.word] += 1
         if self.left and (fault is None or fault.begun):
-            self._account.lose(self._characters, self._at_most, None if fault is None else fault.taken, self.in_doubt)
+            self._account.lose(self._characters, self._at_most, fault and fault.taken, self.in_doubt)
         elif self.left:
             totals.refused += 1
 

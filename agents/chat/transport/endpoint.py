@@ -197,7 +197,7 @@ class Endpoint:
             return self.by
         parts = self._parts
         host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-        port, query = f":{parts.port}" if parts.port else "", f"?{parts.query}" if parts.query else ""
+        port, query = f":{parts.port}" if parts.port else "", parts.query and f"?{parts.query}"
         return f"{parts.scheme}://{host}{port}{parts.path}{query}"
 
     @property

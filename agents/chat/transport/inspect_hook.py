@@ -58,7 +58,7 @@ class InspectHook(SendHook):
         else:
             return
         raise SpanLabError(
-            f"inspect_ai has no model '{self._wanted}' to use: {reasons[0] if reasons else 'it does not say why'}"
+            f"inspect_ai has no model '{self._wanted}' to use: {next(iter(reasons), 'it does not say why')}"
         )
 
     @override
@@ -117,7 +117,7 @@ class InspectHook(SendHook):
             fault = EndpointError("a filter blocked the reply", status=400, of_request=True, filtered=True)
             fault.begun, fault.taken = True, taken
             raise fault
-        choice = output.choices[0] if output.choices else None
+        choice = next(iter(output.choices), None)
         return Reply(
             content=output.completion,
             reasoning=_reasoning(output) or None,
@@ -126,7 +126,7 @@ class InspectHook(SendHook):
             **({} if taken is None else taken.model_dump()),
             # of a reply from a batch no latency is known; else without what inspect_ai itself waited
             latency_ms=None if request.batch else (output.time or 0.0) * 1000,
-            first_logprobs=None if choice is None else _first(choice.logprobs),
+            first_logprobs=choice and _first(choice.logprobs),
         )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ....core.errors import SpanLabError
+from ....core.json_values import where_given
 from ....paradigms.identity import digest
 from ...payments import Journal
 from ..messages import Reply, Request, stored_reply
@@ -100,11 +101,10 @@ class PaidReplies:
         about = {
             "ask": question,
             "request": request.identity,
-            **({"judge": self._judge} if self._judge else {}),
-            **({"scores": True} if self._scores else {}),
+            **where_given(judge=self._judge, scores=self._scores),
         }
         journal = self._journal
-        reply = await self._send(request, None if journal is None else Departures(journal, about))
+        reply = await self._send(request, journal and Departures(journal, about))
         if journal is not None:
             await journal.keep({**about, **goes_on, "sent": added, "reply": reply.model_dump(mode="json")})
         return reply

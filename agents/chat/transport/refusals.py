@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
+from ....core.json_values import as_object
 from .departure import Fault, asked_wait, fault_of_status
 from .dialect import ALTERNATE, NO_SYSTEM, SCHEMA
 from .endpoint import Endpoint, EndpointError
@@ -67,12 +68,17 @@ def fault_in_body(nothing: NoReplyError, endpoint: Endpoint, model: str, tries: 
     return replace(fault, begun=nothing.begun or fault.begun, taken=nothing.taken)
 
 
+def how_often(tries: int) -> str:
+    """After how many tries, in a sentence."""
+    return f"in {tries} tries" if tries > 1 else "at the first try"
+
+
 def explain_connection(error: Exception, endpoint: Endpoint, tries: int) -> EndpointError:
     """Why there was no connection, in a sentence; ``tries``: how often it was tried."""
-    often = f"in {tries} tries" if tries > 1 else "at the first try"
     cause = endpoint.redact(str(error) or type(error).__name__)
     return EndpointError(
-        f"no connection to {endpoint.public} {often} ({cause}); is the server running, and is {endpoint.source} right?",
+        f"no connection to {endpoint.public} {how_often(tries)} ({cause}); is the server running, and is"
+        f" {endpoint.source} right?",
         permanent=False,
     )
 
@@ -96,9 +102,8 @@ def explain_answer(
     found = found[0] if isinstance(found, list) and found else found
     body = found.get("error", found) if isinstance(found, dict) else found
     message = body.get("message") or body.get("detail") if isinstance(body, dict) else body
-    metadata = body.get("metadata") if isinstance(body, dict) else None
-    code = body.get("code") if isinstance(body, dict) else None
-    flagged = isinstance(metadata, dict) and bool(metadata.get("flagged_input") or metadata.get("reasons"))
+    metadata, code = as_object(as_object(body).get("metadata")), as_object(body).get("code")
+    flagged = bool(metadata.get("flagged_input") or metadata.get("reasons"))
     reason = endpoint.redact(str(message or ""))
     return explain_status(
         endpoint, model, status, reason, tries, code if isinstance(code, str) else "", flagged, comes_back
@@ -125,9 +130,8 @@ def explain_status(
     filtered : whether it says that it was a filter of contents
     comes_back : whether it says when to ask again
     """
-    where = endpoint.public
-    often = f"in {tries} tries" if tries > 1 else "at the first try"
-    quotation = f" ({quoted})" if quoted else ""
+    where, often = endpoint.public, how_often(tries)
+    quotation = quoted and f" ({quoted})"
     if filtered or (
         status in (400, 403, 451)
         and (code.lower().startswith(("content_filter", "content_policy")) or _FILTER.search(quoted))

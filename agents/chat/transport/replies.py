@@ -14,6 +14,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ....core.json_values import as_list, as_object
 from ..messages import Reply, Taken
 
 #: Ends of a reply that say that it was broken off and not ended: words of gateways and of single
@@ -93,9 +94,8 @@ def read_reply(content: bytes, latency_ms: float, reasoning_fields: Sequence[str
         when it tells an error, is cut off, or is not what a chat server sends.
     """
     completion = _object(content)
-    choices = completion.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], Mapping) else None
-    taken = _taken(completion.get("usage"), {} if choice is None else choice.get("usage"))
+    choice = _first_choice(completion)
+    taken = _taken(completion.get("usage"), (choice or {}).get("usage"))
     _raise_error(completion, choice, taken)
     if choice is None:
         if any(_filters(completion.get(name)) for name in ("prompt_filter_results", "prompt_feedback")):
@@ -120,10 +120,10 @@ def read_reply(content: bytes, latency_ms: float, reasoning_fields: Sequence[str
         content=text,
         reasoning=reasoning or None,
         refusal=_word(message.get("refusal")),
-        finish_reason=None if ended is None else _CUT.get(ended.lower(), ended),
+        finish_reason=ended and _CUT.get(ended.lower(), ended),
         served_model=_word(completion.get("model")),
         fingerprint=_word(completion.get("system_fingerprint")),
-        **({} if taken is None else taken.model_dump()),
+        **(taken or Taken()).model_dump(),
         latency_ms=latency_ms,
         first_logprobs=_first_logprobs(choice.get("logprobs")),
     )
@@ -159,8 +159,7 @@ def _of_stream(text: str) -> Mapping[str, Any]:
     choice: dict[str, Any] = {}
     message: dict[str, Any] = {}
     done = False
-    for line in text.splitlines():
-        data = line.removeprefix("data:").strip() if line.startswith("data:") else ""
+    for data in (line.removeprefix("data:").strip() for line in text.splitlines() if line.startswith("data:")):
         done |= data == "[DONE]"
         if not data or data == "[DONE]":
             continue
@@ -170,10 +169,8 @@ def _of_stream(text: str) -> Mapping[str, Any]:
             raise NoReplyError("a stream was cut off") from None
         if not isinstance(piece, Mapping):
             raise NoReplyError
-        choices = piece.get("choices")
-        one = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], Mapping) else {}
-        told = one.get("delta") or one.get("message")
-        for name, value in told.items() if isinstance(told, Mapping) else ():
+        one = _first_choice(piece) or {}
+        for name, value in as_object(one.get("delta") or one.get("message")).items():
             texts = isinstance(value, str) and isinstance(message.get(name), str)
             message[name] = message[name] + value if texts else value
         choice |= {name: value for name, value in one.items() if value is not None and name != "delta"}
@@ -182,6 +179,10 @@ def _of_stream(text: str) -> Mapping[str, Any]:
     if there and not done and choice.get("finish_reason") is None:
         raise NoReplyError("a stream was cut off")
     return {**whole, "choices": [{**choice, "message": message}] if there else []}
+
+
+def _first_choice(completion: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    return next((one for one in as_list(completion.get("choices"))[:1] if isinstance(one, Mapping)), None)
 
 
 def _filters(found: Any) -> bool:
@@ -201,7 +202,7 @@ def is_reply(reply: Reply) -> bool:
 def _raise_error(completion: Mapping[str, Any], choice: Mapping[str, Any] | None, taken: Taken | None) -> None:
     """Raise what a body tells as an error, wherever it stands."""
     begun = choice is not None or (taken is not None and bool(taken.completion_tokens))
-    inside = {} if choice is None else choice
+    inside = choice or {}
     ended = (_word(inside.get("finish_reason")) or "").lower()
     filtered = ended.startswith(FILTERED)
     for found in (completion.get("error"), inside.get("error"), completion.get("errors")):
@@ -255,7 +256,7 @@ def error_in(found: Any) -> tuple[str, int | None, str]:
     return (
         said if isinstance(said, str) else json.dumps(said),
         status or next(iter(known), None),
-        words[0] if words else "",
+        next(iter(words), ""),
     )
 
 
@@ -313,7 +314,7 @@ def counted(
     """
     if prompt is None or completion is None:
         return Taken(prompt_tokens=prompt, completion_tokens=completion, cached_tokens=cached)
-    beside = 0 if total is None else max(0, total - prompt - completion)
+    beside = max(0, (total or 0) - prompt - completion)
     if (reasoning or 0) > completion:
         beside = max(beside, reasoning or 0)
     written = completion + beside
@@ -399,8 +400,7 @@ def _first_logprobs(logprobs: Any) -> dict[str, float] | None:
         return None
     first = logprobs["content"][0]
     found: dict[str, float] = {}
-    several = first.get("top_logprobs") if isinstance(first, Mapping) else None
-    for entry in [first, *(several if isinstance(several, list) else [])]:
+    for entry in [first, *as_list(as_object(first).get("top_logprobs"))]:
         if (
             not isinstance(entry, Mapping)
             or not isinstance(entry.get("token"), str)
@@ -448,18 +448,15 @@ def echoed(content: bytes) -> tuple[int, Echoed] | None:
         found = _object(content)
     except NoReplyError:
         return None
-    choices = found.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], Mapping) else None
+    choice = _first_choice(found)
     if choice is None:
         return None
     for of_prompt in (found.get("prompt_logprobs"), choice.get("prompt_logprobs")):
         if isinstance(of_prompt, list):
             return _kept([_token_of(one) for one in of_prompt])
-    logprobs, usage = choice.get("logprobs"), found.get("usage")
-    tokens, values = (
-        logprobs.get(name) if isinstance(logprobs, Mapping) else None for name in ("tokens", "token_logprobs")
-    )
-    written = usage.get("completion_tokens") if isinstance(usage, Mapping) else None
+    logprobs = as_object(choice.get("logprobs"))
+    tokens, values = logprobs.get("tokens"), logprobs.get("token_logprobs")
+    written = as_object(found.get("usage")).get("completion_tokens")
     if (
         not isinstance(tokens, list)
         or not isinstance(values, list)
@@ -478,7 +475,7 @@ def _token_of(entry: Any) -> tuple[str, float | None] | None:
     have come."""
     if entry is None:
         return "", None
-    one = next(iter(entry.values()), None) if isinstance(entry, Mapping) else None
+    one = next(iter(as_object(entry).values()), None)
     if not isinstance(one, Mapping) or not isinstance(one.get("decoded_token"), str):
         return None
     return one["decoded_token"], _number(one.get("logprob"))

@@ -496,8 +496,7 @@ def outlined(wide: int, high: int, line: Colour | None, fill: Colour | None, wid
     """A box with slightly rounded corners, see-through where there is nothing; smooth."""
     fine = 4
     large = Image.new("RGBA", (wide * fine, high * fine), (*(line or fill or BACKGROUND), 0))
-    edge = None if line is None else (*line, 255)
-    inside = None if fill is None else (*fill, 255)
+    edge, inside = line and (*line, 255), fill and (*fill, 255)
     ImageDraw.Draw(large).rounded_rectangle(
         (0, 0, wide * fine - 1, high * fine - 1), min(wide, high) * fine / 12, inside, edge, max(1, round(width * fine))
     )

@@ -87,7 +87,9 @@ class Press:
         if self.device == "key":
             return {"key": self.key, "rt_ms": rt, **({"held": True} if self.held else {})}
         place: dict[str, Any] = {"click": [round(self.x, 2), round(self.y, 2)]}
-        return {**place, "on": DONE, "rt_ms": rt} if self.button == DONE else {**place, "rt_ms": rt}
+        if self.button == DONE:
+            place["on"] = DONE
+        return {**place, "rt_ms": rt}
 
 
 def hit(regions: tuple[Region, ...], x: float, y: float) -> Region | None:
@@ -235,7 +237,7 @@ class AnswerSheet:
             value = None
         else:
             region = hit(self.surface.regions, press.x, press.y)
-            value = None if region is None else region.value
+            value = region and region.value
         if value is not None:
             entry["value"] = value
         return value

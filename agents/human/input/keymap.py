@@ -84,8 +84,7 @@ class Keymap:
 
     def _read(self, server: Any) -> None:
         first, last = server.display.info.min_keycode, server.display.info.max_keycode
-        mapping = server.get_keyboard_mapping(first, last - first + 1)
-        for keycode, keysyms in enumerate(mapping, start=first):
+        for keycode, keysyms in enumerate(server.get_keyboard_mapping(first, last - first + 1), start=first):
             name = named(keysyms[0], keysyms[1])
             if name:
                 self.signs[keycode + _ABOVE_X] = name

@@ -356,7 +356,8 @@ def _wait(room: Stage, language: str, sheet: PageSheet, options: Sequence[Option
 def _drawing(room: Stage, sheet: PageSheet, pointer: bool = False, footer: bool = True) -> Callable[[], None]:
     """What draws a sheet."""
     parts = [(sheet.body, sheet.y)]
-    parts += [(sheet.footer, sheet.footer_y)] if footer and sheet.footer is not None else []
+    if footer and sheet.footer is not None:
+        parts.append((sheet.footer, sheet.footer_y))
     pictures = [(room.pictures.once(image), y) for image, y in parts]
 
     def draw() -> None:
@@ -460,6 +461,5 @@ def pause(room: Stage, language: str, replaces: bool = False) -> None:
     def decide(press: Press) -> str:
         return "continue" if is_button(press.key) else _chosen(room, sheet, options, press)
 
-    draw = _drawing(room, sheet, pointer=True)
-    if _until(room, language, draw, decide, may_pause=False) == "leave":
+    if _until(room, language, _drawing(room, sheet, pointer=True), decide, may_pause=False) == "leave":
         raise Abandoned()

@@ -13,6 +13,7 @@ from ....core.locale import FALLBACK, sentence
 from ....paradigms import Answer, Region, ResponseKind
 from ....paradigms.preview.dial_marks import paste_mark
 from ....paradigms.preview.example import ExampleDisplay, OwnMark, WorkedQuestion, called, numbered
+from ....paradigms.responses.base import items_of
 from ....stimuli.render.fonts import face
 from ....stimuli.render.pixels import picture
 from ....stimuli.scene import CANVAS, Colour, Scene
@@ -184,8 +185,7 @@ class Strip:
     def _corner(self, number: int) -> tuple[int, int]:
         """The left upper corner of a display."""
         row, column = divmod(number, self.columns)
-        wide = self.size[0]
-        return column * (wide + self.gap) + 1, self._top(row)
+        return column * (self.size[0] + self.gap) + 1, self._top(row)
 
 
 def _question(image: Image.Image, display: ExampleDisplay, asks: ResponseKind, side: int) -> None:
@@ -253,7 +253,8 @@ def _part(displays: Sequence[ExampleDisplay]) -> tuple[float, float, float, floa
     ends: list[tuple[float, ...]] = []
     for display in displays:
         drawn = ImageChops.difference(picture(display.stimulus.scene(), CANVAS), empty).getbbox()
-        ends += [] if drawn is None else [drawn]
+        if drawn is not None:
+            ends.append(drawn)
         if display.asks is not None:
             surface, own = display.asks.surface(), {mark.value for mark in display.marks}
             keys = surface.outlined or surface.scale is not None or surface.ordered is not None
@@ -337,7 +338,8 @@ def _captions(displays: Sequence[ExampleDisplay], language: str) -> list[list[Ca
         lines: list[Caption] = []
         for _ in display.questions:
             name, (place, question) = next(names)
-            lines += [("", name, numbered(question, place, language))] if name and not display.caption else []
+            if name and not display.caption:
+                lines.append(("", name, numbered(question, place, language)))
             lines += _answers(display, question, language)
         if display.caption or (display.marks and not display.questions):
             words = sentence(f"window.{display.caption or 'yours'}", language)
@@ -421,9 +423,8 @@ def mark_answer(draw: ImageDraw.ImageDraw, answer: Answer, asks: ResponseKind, s
         return  # what is given in order is said below the picture
     where = {region.value: region for region in surface.regions}
     factor, edge = side / CANVAS, max(3, round(side / 60))
-    for number, value in enumerate(answer if isinstance(answer, tuple) else (answer,), start=1):
-        region = None if value is None else where.get(value)
-        if region is None:
+    for number, value in enumerate(items_of(answer), start=1):
+        if value is None or (region := where.get(value)) is None:
             continue
         x0, y0, x1, y1 = (round(part * factor) for part in (region.x0, region.y0, region.x1, region.y1))
         box = (max(2, x0), max(2, y0), min(side - 3, x1 - 1), min(side - 3, y1 - 1))

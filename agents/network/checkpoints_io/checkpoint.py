@@ -179,7 +179,7 @@ def save(
 
     assert (vectors is None) == (not network.reading), "a network that reads words comes with their vectors"
     words = sorted(vectors.table) if vectors is not None and vectors.seed is None else []
-    kept = None if vectors is None else Vectors(**vectors.described(), seed=vectors.seed, words=words)
+    kept = vectors and Vectors(**vectors.described(), seed=vectors.seed, words=words)
     header = Header(
         format=FORMAT,
         version=VERSION,
@@ -248,7 +248,7 @@ def load(spec: str | Path) -> Checkpoint:
         network = _filled(header.settings, header.tasks, data["weights"], size, scales)
         if bool(network.reading) != (header.vectors is not None):
             raise SpanLabError("the vectors of words that it reads are missing, or it has some and reads none")
-        vectors = None if header.vectors is None else _vectors(header.vectors, data["vector_table"])
+        vectors = header.vectors and _vectors(header.vectors, data["vector_table"])
     except (SpanLabError, ValidationError, KeyError, AttributeError, TypeError, ValueError, RuntimeError) as error:
         raise SpanLabError(f"{path} is a damaged checkpoint: {_first(error)}; train it again") from None
     return Checkpoint(header.name, network, digest, size, header.trained, vectors, store="bytes" if scales else "half")

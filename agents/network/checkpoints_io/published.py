@@ -63,9 +63,9 @@ class PublishedCheckpoint:
         made = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in self.facts.items() if key != "run")
         found = (
             f"{name}: a checkpoint of the WorM benchmark, {size}, {parameters:,} parameters, {len(self.tasks)} tasks"
-            + (f"; {made}" if made else "")
+            + (made and f"; {made}")
         )
-        return [found, *(["; ".join(self.notes)] if self.notes else [])]
+        return [*filter(None, (found, "; ".join(self.notes)))]
 
 
 def worm_tasks() -> dict[str, Task]:
@@ -165,7 +165,8 @@ def _settings(weights: Mapping[str, Any]) -> WormSettings:
         rows, hidden = _shape(weights, "MEM.weight_hh_l0")
         architecture = _MEMORIES.get(rows // hidden if hidden and not rows % hidden else 0)
         layers = sum(key.startswith("MEM.weight_ih_l") for key in weights)
-        options |= {"layers": layers} if layers > 1 else {}
+        if layers > 1:
+            options["layers"] = layers
     else:
         _, hidden = _shape(weights, "positional_encoding.weight")
         architecture = "transformer"

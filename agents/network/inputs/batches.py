@@ -128,8 +128,7 @@ def assemble(
         wanted = []
         weights = phase_weights(rows.trained, rows.phases) if number in by_phase else None
         for task in dict.fromkeys(rows.tasks):
-            where = np.array([name == task for name in rows.tasks])[:, None] & rows.trained
-            trial, step = np.nonzero(where)
+            trial, step = np.nonzero(np.array([name == task for name in rows.tasks])[:, None] & rows.trained)
             each = None if weights is None else weights[trial, step]
             wanted.append(Wanted(task, place[start + trial, step], rows.targets[trial, step], each))
         parts.append(BatchPart(number, len(rows.tasks), int(rows.trained.sum()), tuple(wanted)))

@@ -194,12 +194,11 @@ def make_pool(
     SpanLabError
         when the paradigm has no network section, or asks what its head cannot answer.
     """
-    planned = plan_dataset(paradigm, seed, split, trials, factors)
     return pool_of(
         paradigm,
         store,
         paradigm.combinations(factors),
-        compile_all(paradigm, store, planned, generator, advance),
+        compile_all(paradigm, store, plan_dataset(paradigm, seed, split, trials, factors), generator, advance),
         keep=split != "train",
     )
 
@@ -243,13 +242,12 @@ def rows_of(paradigm: Paradigm, compiled: Sequence[Compiled]) -> Rows:
     loss = _loss(view, compiled)
     lengths = np.array([len(trial.frames) for trial in compiled], np.int64)
     steps = int(lengths.max())
-    phases = _phases(compiled, steps, _phase_numbers(compiled))
     return Rows(
         [trial.task for trial in compiled],
         _frames(compiled, lengths),
         lengths,
         *_labels(compiled, steps, view, loss),
-        phases,
+        _phases(compiled, steps, _phase_numbers(compiled)),
     )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ....core.errors import SpanLabError
+from ....core.json_values import as_levels
 from ....paradigms import Paradigm, load_paradigm, plan_dataset, random_vectors, read_vectors
 from ..settings import Task, heads_of, most_words, reading, task_seen_in
 from ..training.config import TrainingConfig
@@ -110,7 +111,7 @@ class TrainingData:
             task for other, task in zip(self.paradigms, self.config.tasks, strict=True) if other.name == paradigm.name
         ]
         return bool(trained) and all(
-            any(name in levels and levels[name] not in as_list(chosen) for name, chosen in task.factors.items())
+            any(name in levels and levels[name] not in as_levels(chosen) for name, chosen in task.factors.items())
             for task in trained
         )
 
@@ -202,12 +203,11 @@ class TrainingData:
                 ]
                 rows = rows_of(paradigm, compile_all(paradigm, store, planned, config.generator))
             chosen.append((number, rows, store))
-        by_phase = [number for number, task in enumerate(config.tasks) if task.loss_over == "phases"]
         return assemble(
             [(number, rows, store.frames()) for number, rows, store in chosen],
             patches,
             grouped,
-            by_phase=by_phase,
+            by_phase=[number for number, task in enumerate(config.tasks) if task.loss_over == "phases"],
         )
 
     def _store(self, paradigm: Paradigm) -> Store:
@@ -227,11 +227,6 @@ class TrainingData:
         self.words.vectors = (
             random_vectors(source) if isinstance(source, int) else read_vectors(source, self.words.words)
         )
-
-
-def as_list(levels: Any) -> list[Any]:
-    """One level, or a list of them."""
-    return list(levels) if isinstance(levels, list | tuple) else [levels]
 
 
 _HERE: list[TrainingData] = []

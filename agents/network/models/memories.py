@@ -167,8 +167,7 @@ class Cell(Memory):
 
     @override
     def initial(self, batch: int, like: Tensor) -> State:
-        zeros = like.new_zeros(self.layers, batch, self.hidden)
-        return (zeros,) * self.carried
+        return (like.new_zeros(self.layers, batch, self.hidden),) * self.carried
 
     @override
     def forward(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
@@ -184,8 +183,7 @@ class Cell(Memory):
     @override
     def start_orthogonal(self) -> None:
         for layer in range(self.layers):
-            weights = self._without_biases(layer)
-            self.gate("candidate", weights["weight_hh"]).copy_(
+            self.gate("candidate", self._without_biases(layer)["weight_hh"]).copy_(
                 nn.init.orthogonal_(torch.empty(self.hidden, self.hidden))
             )
 
@@ -315,8 +313,7 @@ class Layer(nn.Module):
             self.dropout if self.training else 0.0,
             is_causal=not before,
         )
-        attended = attention.out_proj(found.transpose(1, 2).flatten(2))
-        middle = self.norm1(inputs + self._drop(attended))
+        middle = self.norm1(inputs + self._drop(attention.out_proj(found.transpose(1, 2).flatten(2))))
         forward = self.linear2(self._drop(functional.relu(self.linear1(middle))))
         return self.norm2(middle + self._drop(forward)), keys, values
 

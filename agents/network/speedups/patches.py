@@ -137,5 +137,4 @@ def _both_ways(parts: np.ndarray, below: int) -> Neighbours:
     slots = np.where(parts < 0, below * 9, parts * 9 + np.arange(9)).ravel()
     order = np.argsort(slots, kind="stable")
     starts = np.searchsorted(slots[order], np.arange(below * 9 + 1))
-    users = order[: starts[-1]] // 9
-    return Neighbours(parts, users, starts)
+    return Neighbours(parts, order[: starts[-1]] // 9, starts)

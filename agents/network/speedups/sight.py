@@ -51,8 +51,7 @@ def see_patches(network: Network, patches: Patches) -> Seen:
     assert isinstance(eye, WormEye)
     first, second, third, fourth = (layer for layer in eye.layers if isinstance(layer, nn.Conv2d))
     assert first.bias is not None
-    kind = first.weight.dtype
-    pixels = torch.from_numpy(patches.pixels).to(kind).flatten(1) / 255
+    pixels = torch.from_numpy(patches.pixels).to(first.weight.dtype).flatten(1) / 255
     found = torch.relu(pixels @ first.weight.permute(2, 3, 1, 0).reshape(27, -1) + first.bias)
     found = _convolve(found, second, patches.second)
     found = _largest(found, patches.first_pool)

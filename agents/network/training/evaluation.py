@@ -190,8 +190,7 @@ def frequencies(block: TrialBlock, head: int, by_phase: bool = False) -> np.ndar
 def _row(
     pool: Pool, block: TrialBlock, logits: np.ndarray, guess: np.ndarray | None, held_out: bool
 ) -> ConditionAccuracy:
-    view = pool.view
-    everywhere = view.readout == "all_classes"
+    everywhere = pool.view.readout == "all_classes"
     right: list[float] = []
     blind: list[float] = []
     chances: list[float] = []
@@ -278,7 +277,8 @@ def _table(rows: Sequence[ConditionAccuracy]) -> str:
     lines = [[*(name.replace("_", " ") for name in names), *(heading for _, heading, _ in columns), "trials"]]
     for row in rows:
         levels = [str(row.levels.get(name, "all")) for name in names]
-        levels[-1] += " *" if row.held_out else ""
+        if row.held_out:
+            levels[-1] += " *"
         lines.append([*levels, *(_bold(key, getattr(row, key)) for key, _, _ in columns), str(row.trials)])
     means = [
         _bold(key, float(np.mean([getattr(row, key) for row in rows]))) if averaged else ""

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from ....core.errors import SpanLabError
+from ....core.json_values import where_given
 from ..checkpoints_io.checkpoint import Checkpoint, TrainedOn, shipped
 from ..checkpoints_io.files import write_atomically
 from ..inputs.batches import TrainingBatch
@@ -202,15 +203,14 @@ def write_card(
     command : that made it
     earlier : stages of its training before this one
     """
-    trained = _trained(kept)
     result = {
         "name": config.name,
         "sha256": kept.sha256,
         "bytes": kept.bytes,
         "parameters": kept.network.parameter_count,
         "settings": config.model.model_dump(mode="json"),
-        "trained": trained.model_dump(mode="json"),
-        **({} if kept.vectors is None else {"vectors": kept.vectors.described()}),
+        "trained": _trained(kept).model_dump(mode="json"),
+        **where_given(vectors=kept.vectors and kept.vectors.described()),
         "ended": why,
         **times,
         "test": [row.as_json() for row in rows],

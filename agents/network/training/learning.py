@@ -58,9 +58,8 @@ def load(batch: TrainingBatch, device: torch.device) -> Loaded:
         ]
         for part in batch.parts
     ]
-    frames = to_device(batch.frames) if batch.patches is None else torch.from_numpy(batch.frames)
     return Loaded(
-        frames,
+        to_device(batch.frames) if batch.patches is None else torch.from_numpy(batch.frames),
         batch.patches,
         to_device(batch.words),
         to_device(batch.numbers),

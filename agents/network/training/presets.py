@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from ....core.errors import SpanLabError
+from ....core.json_values import as_levels
 from ....core.registry import nearest
 from ....paradigms import load_paradigm
-from ..inputs.training_data import as_list
 from .config import Recipe, TrainingConfig, read_config
 
 _HERE = "spanlab.agents.network"
@@ -46,11 +46,10 @@ def config_named(name: str | Path) -> TrainingConfig:
     if text in _ZOO:
         architecture, units = _ZOO[text]
         joint = read_config(_folder("configs") / "joint.yaml")
-        model = {"encoder": "worm", "architecture": architecture, "hidden": units}
         return changed(
             joint,
             name=text,
-            model=model,
+            model={"encoder": "worm", "architecture": architecture, "hidden": units},
             about=f"{text.upper()}, trained jointly on the fourteen tasks of the WorM benchmark with its settings.",
         )
     for folder in ("configs", "checkpoints"):
@@ -85,14 +84,12 @@ def toy(config: TrainingConfig) -> TrainingConfig:
     first level of each factor. To try out that a config works."""
     tasks = []
     for task in config.tasks:
-        paradigm = load_paradigm(task.paradigm)
         first = {
-            name: as_list(task.factors[name] if name in task.factors else list(factor.levels))[0]
-            for name, factor in paradigm.factors.items()
+            name: as_levels(task.factors.get(name, factor.levels))[0]
+            for name, factor in load_paradigm(task.paradigm).factors.items()
             if factor.mode == "crossed" or name in task.factors
         }
         tasks.append({**task.model_dump(), "batch": 1, "train_trials": 2, "factors": first})
-    check = {"every": 1, "trials": 1, "test_trials": 1, "share": "paradigm"}
     return changed(
         config,
         tasks=tasks,
@@ -100,7 +97,7 @@ def toy(config: TrainingConfig) -> TrainingConfig:
         stages=[],
         steps=1,
         minutes=None,
-        check=check,
+        check={"every": 1, "trials": 1, "test_trials": 1, "share": "paradigm"},
         save_every=1,
         workers=0,
         device="cpu",

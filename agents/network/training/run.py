@@ -32,7 +32,7 @@ from ..speedups.sight import by_patches
 from .config import TrainingConfig
 from .evaluation import ConditionAccuracy, frequencies, mean_accuracy, test, validate
 from .journal import Recent, TrainingJournal, bars, draw, duration, write_card
-from .learning import JointLoss, Loaded, Plateau, blind_loss, load, rate_at
+from .learning import JointLoss, Plateau, blind_loss, load, rate_at
 from .state import TrainingState, read_state, write_state
 
 #: Frames of each paradigm from which the retina's components are found.
@@ -379,7 +379,7 @@ class Run:
         training_data, words = self.training_data, self.training_data.words
         bar = self.bars.add_task("compiling trials", total=sum(map(sum, training_data.sizes.values())), said="")
         training_data.prepare(partial(self.bars.advance, bar))
-        sha256 = words.vectors.sha256 if words.vectors is not None else None
+        sha256 = words.vectors and words.vectors.sha256
         if self.state.step > 0 and self.state.vectors != sha256:
             raise SpanLabError(
                 f"{self.config.vectors} is another file than when this run began; resume with that one, or train under"
@@ -466,8 +466,7 @@ class Run:
                 self.plateau.rate if config.schedule == "published" else rate_at(step, config.steps, config.rate)
             )
         self.optimizer.zero_grad(set_to_none=True)
-        loaded: Loaded = load(batch, self.device)
-        total, losses, right = self.learner(loaded)
+        total, losses, right = self.learner(load(batch, self.device))
         total.backward()
         if config.schedule == "improved":
             torch.nn.utils.clip_grad_norm_(self.network.parameters(), _LARGEST_GRADIENT)
