@@ -417,8 +417,8 @@ def _option(name: str, field: FieldInfo) -> Declared:
         return Declared(Levels | None, said, get_args(LevelsOption)[1], None)
     flag = next((constraint for constraint in field.metadata if isinstance(constraint, Flag)), Flag())
     written = flag.name or f"--{name.replace('_', '-')}"
-    if field.annotation is bool:
-        written += f"/--no-{written.removeprefix('--')}" if field.default else ""
+    if field.annotation is bool and field.default:
+        written += f"/--no-{written.removeprefix('--')}"
     bounds = {
         bound: value
         for constraint in field.metadata

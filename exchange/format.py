@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypeVar, override
 
 from ..core.atomic_files import whole_folder
-from ..core.errors import MAX_PROBLEMS, Problem, SpanLabError
+from ..core.errors import MAX_PROBLEMS, Problem, SpanLabError, in_number
 from ..core.json_values import csv_text as csv_text
 from ..core.json_values import harmless as harmless
 from ..core.registry import Registry
@@ -160,7 +160,7 @@ class Format(Generic[R, W]):
         SpanLabError
             for everything that is malformed; nothing is left behind then.
         """
-        raise self._refusal("read", None if self.writes is None else f"it writes {self.writes.content}")
+        raise self._refusal("read", self.writes and f"it writes {self.writes.content}")
 
     def write(self, sources: Sequence[str], output: Path, options: W, report: Report) -> None:
         """Export everything or nothing.
@@ -178,7 +178,7 @@ class Format(Generic[R, W]):
         SpanLabError
             when that cannot be written, or something is there already; nothing is left behind then.
         """
-        raise self._refusal("written", None if self.reads is None else f"it reads {self.reads.content}")
+        raise self._refusal("written", self.reads and f"it reads {self.reads.content}")
 
     def _refusal(self, done: str, instead: str | None) -> SpanLabError:
         return SpanLabError(f"the format '{self.name}' cannot be {done}{f': {instead}' if instead else ''}")
@@ -187,7 +187,7 @@ class Format(Generic[R, W]):
 def counted(many: int, word: str) -> str:
     """``1 block``, ``2 blocks``."""
     several = f"{word}es" if word.endswith("ch") else f"{word}s"
-    return f"{many} {word if many == 1 else several}"
+    return f"{many} {in_number(many, word, several)}"
 
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")

@@ -25,7 +25,9 @@ def _a_key(name: str) -> str:
     return name
 
 
-Key = Annotated[str, BeforeValidator(lambda value: str(value) if type(value) is int else value), AfterValidator(_a_key)]
+#: a word of a file, which may be a number
+Word = Annotated[str, BeforeValidator(lambda value: str(value) if type(value) is int else value)]
+Key = Annotated[Word, AfterValidator(_a_key)]
 
 
 class KeySetting(StrictModel):
@@ -38,7 +40,7 @@ class KeySetting(StrictModel):
             " for every other participant"
         ),
     )
-    own: dict[Annotated[str, BeforeValidator(lambda value: str(value) if type(value) is int else value)], Key] = Field(
+    own: dict[Word, Key] = Field(
         default_factory=dict,
         description=(
             "keys by answer, in place of those of the paradigms: {same: s, different: d}; button_1 ... are those of a"

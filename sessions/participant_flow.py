@@ -17,8 +17,7 @@ from ..paradigms import PlannedTrial, Trial
 from ..paradigms.compile import asking_steps, resolve_levels
 from ..paradigms.preview.example import example_displays, worked_answers
 from ..paradigms.translation import translated
-from ..paradigms.trial import NO_REASON
-from .practice import NotPassedError, Scores, Take, feedback_on, items_of, practise
+from .practice import NotPassedError, Scores, Take, feedback_on, items_of, practice_text, practise
 from .record.events import Event, Volumes
 from .record.quiz import Attempt, QuizState, quiz_of
 from .record.reader import trial_key
@@ -87,7 +86,7 @@ class ParticipantFlow:
                 replace(
                     display,
                     stimulus=translated(display.stimulus, words),
-                    asks=None if display.asks is None else display.asks.with_keys(keys),
+                    asks=display.asks and display.asks.with_keys(keys),
                     questions=tuple(
                         replace(question, kind=question.kind.with_keys(keys)) for question in display.questions
                     ),
@@ -236,7 +235,7 @@ class ParticipantFlow:
         """Say that a round of practice begins, and why where it is a further one."""
         practice, (right, asked) = self._session.paradigm.practice, before
         if round_ == 1:
-            self._page(self._text("practice"), self._text("practice_body" if feedback else "practice_silent"))
+            self._page(self._text("practice"), practice_text(feedback, self._language))
             return
         share = 0.0 if practice is None else practice.pass_ or 0.0
         why = self._text("again_why", right=right, all=asked, percent=f"{100 * share:g}")
@@ -246,8 +245,9 @@ class ParticipantFlow:
         """Say how a practice trial went."""
         paradigm, generator = self._session.paradigm, self._session.info["generator"]
         reasons = [
-            NO_REASON if step.ask is None else step.ask.reason(names)
+            step.ask.reason(names)
             for step, names in asking_steps(paradigm, planned.levels, planned.seed, generator)
+            if step.ask is not None
         ]
         words, pictures = feedback_on(
             self._compiled(planned).steps, judged, self._language, self._session.answer_keys, reasons
@@ -353,11 +353,12 @@ class ParticipantFlow:
 def volumes(pulses: Sequence[float]) -> Volumes:
     """Count the pulses of a scanner (ms), and those that are missing between them."""
     gaps = [later - earlier for earlier, later in itertools.pairwise(pulses)]
-    every = statistics.median(gaps) if gaps else None
+    if not gaps:
+        return {"event": "volumes", "pulses": len(pulses), "every_ms": None, "lost": 0}
+    every = statistics.median(gaps)
     missing = (round(gap / every) - 1 for gap in gaps) if every else ()
     lost = sum(count for count in missing if 0 < count < MOST_LOST)
-    median = None if every is None else round(every, 3)
-    return {"event": "volumes", "pulses": len(pulses), "every_ms": median, "lost": lost}
+    return {"event": "volumes", "pulses": len(pulses), "every_ms": round(every, 3), "lost": lost}
 
 
 async def take_quiz(taker: TrialTaker, flow: ParticipantFlow, tell: Callable[[], None]) -> QuizState:

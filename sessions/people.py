@@ -81,7 +81,7 @@ def drawn_seeds(key: list[object]) -> Iterator[int]:
 
 def session_names(data: Path) -> list[str]:
     """The names of all sessions in a data folder, those of studies too."""
-    return [folder.name for folder in sessions_below(data)] if data.is_dir() else []
+    return [folder.name for folder in sessions_below(data)]
 
 
 def seeds_taken(names: Sequence[str], paradigm: str) -> set[int]:

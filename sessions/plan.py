@@ -15,7 +15,7 @@ from ..agents.at_once import ConcurrentAgent
 from ..agents.base import Agent, Rehearsal, TrialContext
 from ..agents.window import WindowAgent
 from ..core.errors import SpanLabError
-from ..core.json_values import grouped
+from ..core.json_values import grouped, where_given
 from ..paradigms import (
     Generator,
     Paradigm,
@@ -169,8 +169,10 @@ def trials_like(session: Path, paradigm: str | None = None) -> ChosenTrials:
     info = other.info
     if paradigm is not None and paradigm not in (info["paradigm_source"], other.paradigm.name):
         raise SpanLabError(f"{session} is a session of {other.paradigm.name}, not of {paradigm}")
-    extra = {"trials_from": info["trials_from"]} if "trials_from" in info else {}
-    extra |= {"seed_from": {"given": False, "independent": True}} if seed_independent(info) else {}
+    extra = where_given(
+        trials_from=info.get("trials_from"),
+        seed_from=seed_independent(info) and {"given": False, "independent": True},
+    )
     return ChosenTrials(
         other.paradigm,
         list(other.plan),
@@ -208,7 +210,6 @@ def trials_of_file(
     header = opened.header
     if generator not in ("corrected", header.generator):
         raise SpanLabError(f"the trials of {file} come from the {header.generator} generator: leave out --generator")
-    extra = {"trials_from": {"file": file.name, "sha256": opened.sha256(), "source": header.source}}
     return ChosenTrials(
         opened.paradigm,
         plan_given(opened, seed, trials),
@@ -216,7 +217,7 @@ def trials_of_file(
         header.generator,
         "",
         paradigm or header.paradigm,
-        extra=extra,
+        extra={"trials_from": {"file": file.name, "sha256": opened.sha256(), "source": header.source}},
     )
 
 
@@ -283,6 +284,7 @@ def choose_trials(
         when two things that were given contradict each other, and for what is unknown or
         impossible.
     """
+    known_seed = 1 if seed is None else seed
     if fresh:
         if like is None and trials_from is None:
             raise SpanLabError(
@@ -299,7 +301,7 @@ def choose_trials(
             like=like,
             trials_from=trials_from,
         )
-        return fresh_trials(chosen, 1 if seed is None else seed)
+        return fresh_trials(chosen, known_seed)
     if like is not None:
         if levels or trials is not None or design is not None or trials_from is not None:
             raise SpanLabError(
@@ -316,13 +318,13 @@ def choose_trials(
                 option="trials_from",
                 names=["levels", "design", "trials"],
             )
-        return trials_of_file(trials_from, paradigm, 1 if seed is None else seed, trials, generator or "corrected")
+        return trials_of_file(trials_from, paradigm, known_seed, trials, generator or "corrected")
     if paradigm is None:
         raise SpanLabError(
             "which paradigm? Name one (see spanlab list), or give {like} SESSION or {trials_from} FILE",
             names=["like", "trials_from"],
         )
-    return plan_trials(paradigm, 1 if seed is None else seed, levels, trials, design, generator or "corrected")
+    return plan_trials(paradigm, known_seed, levels, trials, design, generator or "corrected")
 
 
 def list_of(trial: Trial) -> tuple[str, ...]:

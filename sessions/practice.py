@@ -176,8 +176,8 @@ class MachinePractice:
 
     def announce(self, round_: int, feedback: bool, before: tuple[int, int]) -> None:
         """Say that a round begins."""
-        first = "session.practice_body" if feedback else "session.practice_silent"
-        self._agent.tell(sentence("session.again_body" if round_ > 1 else first, self._language))
+        again = sentence("session.again_body", self._language)
+        self._agent.tell(again if round_ > 1 else practice_text(feedback, self._language))
 
     def welcome(self, planned: PlannedTrial) -> None:
         """Do nothing: machines get the instructions within the trial."""
@@ -227,14 +227,13 @@ def feedback_on(
     """
     answered = list(zip([step for step in steps if step.percept.ask is not None], judged, strict=False))
     decisions = [one for one in answered if _decides(one[0])]
-    stored = (
-        [one for one in answered if not _decides(one[0])] if decisions and len(decisions) < len(answered) else answered
-    )
+    stored = [one for one in answered if not _decides(one[0])] or answered
     total = result_of([scores for _, scores in stored], language)
-    if stored is not answered:
+    brief = total.partition("\n\n")[0]
+    if decisions and len(stored) < len(answered):
         right = items_of([score for _, scores in stored for score in scores])
         apart = items_of([score for _, scores in decisions for score in scores])
-        total = "\n\n".join(
+        total = brief = "\n\n".join(
             (
                 sentence("session.remembered", language, right=sum(right), all=len(right)),
                 sentence("session.decided", language, right=sum(apart), all=len(apart)),
@@ -249,7 +248,7 @@ def feedback_on(
     if len(answered) == 1 and explained:
         told = [sentence(f"session.one_{'right' if stored[0][1][0]['correct'] else 'wrong'}", language)]
     elif explained:
-        told = [total if stored is not answered else total.partition("\n\n")[0]]
+        told = [brief]
         told += [sentence("session.explained", language, all=len(plain), n=_EXPLAINED)] * (len(plain) > _EXPLAINED)
     told += _explanations(explained, language)
     pictures = _beside_what_came_before(explained, steps)
@@ -282,8 +281,7 @@ def _plain_questions(
         plain = not (more or surface.several or surface.dial is not None or surface.ordered is not None)
         if not plain or (score["correct"] and len(asked) > 1):
             continue
-        verdict: Literal["right", "wrong"] = "right" if score["correct"] else "wrong"
-        given = () if score["answer"] is None else (OwnMark(score["answer"], verdict),)
+        given = tuple(_own(score) for score in scores if score["answer"] is not None)
         worked = WorkedQuestion(kind, answer, ask.prompt, reason, place if len(asked) > 1 else None)
         displays.append((number, ExampleDisplay(_board(step), kind, questions=(worked,), marks=given)))
     return displays
@@ -355,7 +353,7 @@ def _in_order(step: Step, kind: ResponseKind, scores: Scores, language: str) -> 
         marks.append(OwnMark(given, verdict, number))
         lines.append(sentence(f"session.place_{verdict}", language, n=number, right=right.get(given, "")))
     board = _board(step)
-    displays = [ExampleDisplay(board, kind, marks=tuple(marks))] if marks else []
+    displays = _own_marks(board, kind, marks)
     if step.truth.answer is not None:
         displays.append(ExampleDisplay(board, kind, questions=(WorkedQuestion(kind, step.truth.answer),)))
     return "\n".join(lines), displays
@@ -382,17 +380,22 @@ def _marked(step: Step, kind: ResponseKind, scores: Scores) -> list[ExampleDispl
     dial, beside the right one."""
     surface, answer = kind.surface(), step.truth.answer
     if surface.dial is not None and answer is not None:
-        marks = tuple(
-            OwnMark(score["answer"], "right" if score["correct"] else "wrong")
-            for score in scores
-            if score["answer"] is not None
-        )
+        marks = [_own(score) for score in scores if score["answer"] is not None]
         right = ExampleDisplay(_board(step), kind, questions=(WorkedQuestion(kind, answer),))
-        return [*([ExampleDisplay(_board(step), kind, marks=marks)] if marks else []), right]
+        return [*_own_marks(_board(step), kind, marks), right]
     if not surface.several or surface.ordered is not None:
         return []
-    marks = tuple(_own(score) for score in scores)
-    return [ExampleDisplay(_board(step), kind, marks=marks)] if marks else []
+    return _own_marks(_board(step), kind, [_own(score) for score in scores])
+
+
+def practice_text(feedback: bool, language: str) -> str:
+    """What is said before practice: whether one is told how it went."""
+    return sentence("session.practice_body" if feedback else "session.practice_silent", language)
+
+
+def _own_marks(board: Stimulus, kind: ResponseKind, marks: Sequence[OwnMark]) -> list[ExampleDisplay]:
+    """What was marked, on its board; nothing where nothing was."""
+    return [ExampleDisplay(board, kind, marks=tuple(marks))] if marks else []
 
 
 def _own(score: Mapping[str, Any]) -> OwnMark:
@@ -437,7 +440,7 @@ def said_after(paradigm: Paradigm, trial: TakenTrial | None, following: TakenTri
         return sentences
     if is_practice(following.key):
         if trial is None:
-            sentences.append(sentence("session.practice_body" if feedback else "session.practice_silent", language))
+            sentences.append(practice_text(feedback, language))
         elif trial.start["block"] != following.start["block"]:  # blocks of practice are its rounds
             sentences.append(sentence("session.again_body", language))
     elif trial is not None and is_practice(trial.key):

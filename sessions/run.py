@@ -24,6 +24,7 @@ from ..core.agent_kinds import SIMULATED, kind_named
 from ..core.atomic_files import first_free_folder, only_writer
 from ..core.errors import SpanLabError, UnwritableError
 from ..core.event_loop import ending_as_ctrl_c
+from ..core.json_values import where_given
 from ..core.locale import texts_for_people
 from ..core.worker_pool import WorkerPool
 from ..paradigms import Paradigm, PlannedTrial, network_tasks, resolve_levels
@@ -129,8 +130,7 @@ def begin(
         **_levels_entries(planned),
         **_sentences_of(agent, paradigm, planned.asked, request.generator, request.language),
         **_score_fields(kinds),
-        **({} if planned.rule is None else {"adaptive": planned.rule}),
-        **({"quiz": paradigm.quiz.to_record()} if paradigm.quiz is not None and agent.kind.at_window else {}),
+        **where_given(adaptive=planned.rule, quiz=agent.kind.at_window and paradigm.quiz and paradigm.quiz.to_record()),
         "plan": plan_for_record(plan),
         "paradigm_data": paradigm.data,
     }
@@ -155,14 +155,15 @@ def _levels_entries(plan: SessionPlan) -> dict[str, Any]:
     practice: they are the same when the session goes on."""
     if not plan.agent.kind.at_window and not plan.request.practice:
         return {}
-    levels = practice_levels(plan.levels) if plan.request.practice else None
-    return {"chosen_levels": plan.levels.chosen, **({"practice_levels": levels} if levels else {})}
+    levels = plan.request.practice and practice_levels(plan.levels)
+    return {"chosen_levels": plan.levels.chosen, **where_given(practice_levels=levels)}
 
 
 def _score_fields(kinds: Collection[ResponseKind]) -> dict[str, Any]:
     """The entry about the values that some kinds of questions add to their scores."""
-    declared = {name: asdict(score) for kind in kinds for name, score in kind.score_fields.items()}
-    return {"score_fields": declared} if declared else {}
+    return where_given(
+        score_fields={name: asdict(score) for kind in kinds for name, score in kind.score_fields.items()}
+    )
 
 
 def _sentences_of(
@@ -333,8 +334,8 @@ def prepare(
     outlook = SessionOutlook(agent, chosen.paradigm, chosen.plan, request)
     agent.check_session(outlook)
     estimate = estimate_session(agent, outlook, say)
-    kept = {"states": True} if states else {}
-    return replace(request, extra={**request.extra, **agent.recorded_options(), **estimate, **kept})
+    extra = {**request.extra, **agent.recorded_options(), **estimate, **where_given(states=states)}
+    return replace(request, extra=extra)
 
 
 def carry_out(

@@ -16,7 +16,7 @@ from typing import Any, cast
 from ..agents.base import Agent, Sentences, TrialContext
 from ..core.agent_kinds import kind_named
 from ..core.atomic_files import only_writer, write_json, write_whole
-from ..core.errors import SpanLabError
+from ..core.errors import SpanLabError, shortened
 from ..core.json_values import as_object
 from ..core.locale import texts_for_people
 from ..paradigms import STANDARD_KEYS, AnswerKeys, Paradigm, PlannedTrial, Trial, load_paradigm, plan_practice
@@ -102,12 +102,8 @@ class Session:
     def trigger_codes(self) -> Triggers | None:
         """The trigger codes that are sent, if any."""
         recorded = self.info.get("triggers")
-        return (
-            None
-            if recorded is None
-            else read_triggers(
-                recorded["codes"], self.paradigm.timeline, f"{self.folder / 'session.json'}: the trigger codes"
-            )
+        return recorded and read_triggers(
+            recorded["codes"], self.paradigm.timeline, f"{self.folder / 'session.json'}: the trigger codes"
         )
 
     @property
@@ -118,8 +114,7 @@ class Session:
             if kind_named(self.info["agent_kind"]).at_window
             else {}
         )
-        keys = recorded_keys(self.info.get("keys"))
-        return replace(keys, words=words) if words else keys
+        return replace(recorded_keys(self.info.get("keys")), words=words)
 
 
 def recorded_keys(record: Mapping[str, Any] | None) -> AnswerKeys:
@@ -217,8 +212,7 @@ def complete(folder: str | Path) -> bool:
         when the session cannot be read, is running, or the table cannot be written.
     """
     folder = Path(folder)
-    info = read_session(folder)
-    if trials_left(info, read_events(folder)):
+    if trials_left(read_session(folder), read_events(folder)):
         return False
     if not tables_are_there(folder):
         with only_writer(folder):
@@ -397,10 +391,10 @@ def found(value: object) -> str:
     """A value and its type, in a message."""
     if value is None:
         return "None"
-    text = repr(value)
     return (
-        f"{text if len(text) <= 60 else text[:57] + '...'}"
-        f" ({type(value).__module__.replace('builtins', '')}.{type(value).__name__})".replace("(.", "(")
+        f"{shortened(repr(value))} ({type(value).__module__.replace('builtins', '')}.{type(value).__name__})".replace(
+            "(.", "("
+        )
     )
 
 
@@ -461,5 +455,4 @@ def _same(one: Any, other: Any) -> bool:
 
 def _short(value: Any) -> str:
     """A setting in a message."""
-    text = "not set" if value is None else str(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return shortened("not set" if value is None else str(value))

@@ -25,7 +25,7 @@ from ...agents.registry import options_of
 from ...core.agent_kinds import kind_named
 from ...core.atomic_files import TakenError, make_folder, only_writer
 from ...core.errors import ParadigmError, Problem, SpanLabError
-from ...core.json_values import as_levels, as_object
+from ...core.json_values import as_levels, as_object, where_given
 from ...paradigms.identity import canonical, digest
 from ...paradigms.language.diagnostics import in_order, validated
 from ...paradigms.language.yaml_source import Document, YamlPath, in_library, read
@@ -217,7 +217,7 @@ class EvaluationSet:
         twice = [name for name in declared.agents if declared.agents.count(name) > 1]
         with_settings = any(map(options_of, declared.agents))
         problems = [document.problem(("prices", name), f"'{name}' is not one of the agents above") for name in unknown]
-        problems += [document.problem(("agents",), f"'{twice[0]}' is named twice")] if twice else []
+        problems += [document.problem(("agents",), f"'{name}' is named twice") for name in twice[:1]]
         problems += [
             document.problem((key,), f"{key} are for chat models, and there is none among the agents")
             for key in ("settings", "wordings", "repeats", "budget", "prices", "care")
@@ -290,7 +290,7 @@ class EvaluationSet:
                 label = ", ".join(filter(None, (name, words, f"repeat {repeat}" if file.repeats > 1 else "")))
                 chosen: dict[str, Any] = {}
                 if chat:
-                    chosen = {**beside(self._folder, chat_settings), **number, **({"label": label} if label else {})}
+                    chosen = {**beside(self._folder, chat_settings), **number, **where_given(label=label)}
                 yield SetEntry(agent, paradigm, settings, repeat, chosen, key, words)
 
     def progress(self) -> list[SetProgress]:
@@ -331,11 +331,13 @@ class EvaluationSet:
         parts = [part for part in (account, account.get("judge")) if part]
         costs = [part["cost_at_most"] for part in parts if part.get("cost_at_most") is not None]
         ended = next((event for event in reversed(events) if event["event"] in ("interrupted", "session_end")), None)
-        stopped = None if over or ended is None or ended["event"] != "interrupted" else str(ended.get("why", ""))
         state: State = "done" if over else "begun"
+        why = ""
+        if not over and ended is not None and ended["event"] == "interrupted":
+            state, why = "stopped", self._in_words(str(ended.get("why", "")))
         return SetProgress(
             entry,
-            state if stopped is None else "stopped",
+            state,
             folder,
             sum(not is_practice(key) for key in finished_trials(events)),
             len(failed_trials(events)),
@@ -344,7 +346,7 @@ class EvaluationSet:
             sum(
                 part.get(name, 0) for part in parts for name in ("prompt_tokens", "completion_tokens", "tokens_at_most")
             ),
-            "" if stopped is None else self._in_words(stopped),
+            why,
         )
 
     def chosen(self, paradigm: str) -> ChosenTrials:
@@ -353,9 +355,8 @@ class EvaluationSet:
         if paradigm not in self._trials:
             entry = self.file.paradigms[paradigm]
             levels = {name: as_levels(value) for name, value in entry.set.items()}
-            source = paradigm if in_library(paradigm) else str(self._folder / paradigm)
             self._trials[paradigm] = choose_trials(
-                source,
+                paradigm if in_library(paradigm) else str(self._folder / paradigm),
                 seed=self.file.seed,
                 levels=levels,
                 trials=entry.trials,
@@ -577,8 +578,8 @@ class EvaluationSet:
             "entry": standing.entry.id,
             "settings": standing.entry.settings,
             "repeat": standing.entry.repeat,
+            **where_given(wording=standing.entry.wording),
         }
-        link |= {"wording": standing.entry.wording} if standing.entry.wording else {}
         request = replace(request, extra={**request.extra, KEY: link})
         return begin(self._data, chosen.paradigm, agent, chosen.plan, request), agent, True
 

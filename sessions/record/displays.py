@@ -102,7 +102,8 @@ def read_displays(events: Iterable[Mapping[str, Any]]) -> Displays:
         late = int(shown.get("dropped_frames") or 0)
         frames, dropped = frames + int(shown.get("shown_frames") or 0), dropped + late
         drops[trial] = drops.get(trial, 0) + late
-        early += [float(shown["onset_bound_ms"])] if shown.get("onset_bound_ms") is not None else []
+        if shown.get("onset_bound_ms") is not None:
+            early.append(float(shown["onset_bound_ms"]))
         if runs[-1] and runs[-1][-1].trial != trial:
             runs.append([])
         if shown.get("planned_ms") is None or not shown.get("planned_frames") or not shown.get("shown_frames"):
@@ -286,7 +287,7 @@ def replacements(events: Iterable[Mapping[str, Any]]) -> int:
 
 def _joined(before: str | None, reasons: Iterable[str]) -> str:
     """Reasons separated by commas, each once."""
-    return ", ".join(dict.fromkeys([*(before.split(", ") if before else ()), *reasons]))
+    return ", ".join(dict.fromkeys([*filter(None, (before or "").split(", ")), *reasons]))
 
 
 def _away(times: Any) -> float:

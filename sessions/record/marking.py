@@ -93,7 +93,7 @@ def _field(name: str, hint: Any, required: bool) -> Field:
         annotations += beside
     holds = [annotation for annotation in annotations if isinstance(annotation, Holds)]
     columns = [annotation for annotation in annotations if isinstance(annotation, InTable)]
-    return Field(name, hint, required, holds[0] if holds else Holds(""), columns[0] if columns else None)
+    return Field(name, hint, required, next(iter(holds), Holds("")), next(iter(columns), None))
 
 
 def inner_models(type_: Any) -> Iterator[type]:

@@ -81,8 +81,9 @@ class QuizState:
         if not self.attempts:
             return ""
         last, number = self.attempts[-1], len(self.attempts)
-        which = f"attempt {number}" if number > 1 or self.rule["attempts"] > 1 else ""
-        how = f"{last.right} of {last.items} right{' in ' if which else ''}{which}"
+        how = f"{last.right} of {last.items} right"
+        if number > 1 or self.rule["attempts"] > 1:
+            how += f" in attempt {number}"
         if self.passed:
             return f"quiz passed ({how})"
         if self.left:

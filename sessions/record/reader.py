@@ -68,7 +68,7 @@ def read_session(folder: str | Path) -> SessionInfo:
         session: object = json.loads(path.read_text(encoding="utf-8"), **STRICT_JSON)
     except (OSError, ValueError, RecursionError) as error:
         raise SpanLabError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    content = cast(dict[str, object], session) if isinstance(session, dict) else {}
+    content = as_object(session)
     version = content.get("format_version")
     if not isinstance(version, int):
         raise SpanLabError(f"{path} is not the record of a session (it has no format_version)")
@@ -292,8 +292,8 @@ def finished_scores(events: Iterable[Event]) -> dict[str, list[Score]]:
     done = finished_trials(events)
     scores: dict[str, list[Score]] = {key: [] for key in done}
     for event in events:
-        if event["event"] == "step" and done.get(event["trial"]) == event["attempt"]:
-            scores[event["trial"]] += event["scores"] if "ask" in event else []
+        if event["event"] == "step" and "ask" in event and done.get(event["trial"]) == event["attempt"]:
+            scores[event["trial"]] += event["scores"]
     return scores
 
 

@@ -204,7 +204,7 @@ def _of_question(event: AskedStep) -> Row:
         **_OF_QUESTION.fill(event),
         "feedback_shown": "",  # that of the step after it
         **_OF_NOTES.fill(event["notes"]),
-        **_OF_DISPLAY.fill(shown[0] if shown else {}),
+        **_OF_DISPLAY.fill(next(iter(shown or ()), {})),
         **_named(event["record"], "record"),
     }
 
@@ -283,8 +283,7 @@ class Table:
         return Table({name: self.values[name] for name in columns}, self.types)
 
     def to_pylist(self) -> list[dict[str, Any]]:
-        rows = zip(*self.values.values(), strict=True)
-        return [dict(zip(self.values, row, strict=True)) for row in rows]
+        return [dict(zip(self.values, row, strict=True)) for row in zip(*self.values.values(), strict=True)]
 
     def to_pandas(self, *, use_threads: bool = False) -> pandas.DataFrame:
         """The same as a data frame, with the types that pyarrow would give it."""
@@ -309,8 +308,7 @@ class Table:
     def csv(self) -> str:
         """The text of its CSV file: texts in quotation marks, nothing where there is nothing."""
         written = [_written(cells, self.types[name]) for name, cells in self.values.items()]
-        header = ",".join(map(_quoted, self.values))
-        return "\n".join([header, *map(",".join, zip(*written, strict=True)), ""])
+        return "\n".join([",".join(map(_quoted, self.values)), *map(",".join, zip(*written, strict=True)), ""])
 
 
 def _together(tables: Iterable[Table]) -> Table:

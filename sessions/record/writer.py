@@ -183,8 +183,7 @@ def _opened(path: Path) -> IO[bytes]:
     on a line of its own, and says that the session was resumed. Of transcripts nobody has been told
     that such a line is there, and it goes."""
     file = path.open("ab+", buffering=0)
-    end = file.tell()
-    if end:
+    if file.tell():
         file.seek(-1, os.SEEK_END)
         if file.read(1) != b"\n":
             if path.name == TRANSCRIPTS:

@@ -13,6 +13,7 @@ from ...agents.window import Option, PageContent, WindowAgent
 from ...core.atomic_files import append_line, only_writer, write_json
 from ...core.errors import SpanLabError
 from ...core.event_loop import ending_as_ctrl_c
+from ...core.json_values import where_given
 from ...core.locale import sentence
 from ...paradigms import AnswerKeys, PlannedTrial, ResponseKind
 from ...paradigms.identity import digest
@@ -191,7 +192,7 @@ class Battery:
             if before:
                 self._break(position - 1)
             session = self._begin(paradigm) if state is None else reopen(state.folder)
-            Runner(session, self.agent, self._progress(session) if self._progress else None, self.now, stays=True).run()
+            Runner(session, self.agent, self._progress and self._progress(session), self.now, stays=True).run()
             self._check_quiz(paradigm)
             before = True
         if "finished" not in happened:
@@ -295,7 +296,6 @@ class Battery:
             "fields": dict(visit.fields),
             **in_group(visit.person),
         }
-        group = {"group": visit.person.group} if visit.person.group else {}
         origin = {"seed_from": DRAWN} if visit.study.seed is None else {}
         return Request(
             seed=self._seed(paradigm),
@@ -310,9 +310,9 @@ class Battery:
             extra={
                 "study": study,
                 **origin,
-                **group,
+                **where_given(group=visit.person.group),
                 "keys": visit.study.keys_for(person, visit.person.turn),
-                **({"start": start.model_dump()} if start is not None and paradigm.entry.scanned else {}),
+                **where_given(start=paradigm.entry.scanned and start and start.model_dump()),
                 **self._extra(paradigm),
             },
         )

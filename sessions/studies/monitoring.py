@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from ...core.errors import SpanLabError
+from ...core.errors import SpanLabError, in_number
 from ..record.displays import implausible_in, read_displays, replacements
 from ..record.events import Event
 from ..record.reader import (
@@ -232,8 +232,7 @@ class Monitor:
         if folder not in self._heads:
             self._heads[folder] = read_head(folder)
         head, journal = self._heads[folder], read_journal(folder)
-        number = str(head["session"]) + (f" (run {head['run']})" if head["run"] > 1 else "")
-        identity = (head["participant"], person.group, number)
+        identity = (head["participant"], person.group, _session_of(head))
         order = list(head["order"])
         sessions = [
             self._reader.look(path.parent, identity, order, now) for path in sorted(folder.glob("[!.]*/session.json"))
@@ -269,10 +268,9 @@ class Monitor:
         rows = [replace(session, standing=standing, code=code if session is latest else "") for session in sessions]
         flag = next((str(line.get("why", "")) for line in journal if line["event"] in ("flagged", "ended")), "")
         if flag:
-            of_latest = [row.paradigm == latest.paradigm for row in rows]
             rows = [
-                replace(row, note="; ".join(filter(None, (flag, row.note)))) if last else row
-                for row, last in zip(rows, of_latest, strict=True)
+                replace(row, note="; ".join(filter(None, (flag, row.note)))) if row.paradigm == latest.paradigm else row
+                for row in rows
             ]
         if "finished" in happened:
             self._over[folder] = last_sign(folder), rows
@@ -293,8 +291,7 @@ def _silent(session: MonitoredSession) -> MonitoredSession:
 
 def _watched(folder: Path, identity: tuple[str, str, str], order: Sequence[str], sign: float) -> MonitoredSession:
     info, events = read_session(folder), read_events(folder)
-    of_study = info.get("study") or {}
-    name = str(of_study.get("paradigm") or info["paradigm"])
+    name = str((info.get("study") or {}).get("paradigm") or info["paradigm"])
     place = f" ({order.index(name) + 1} of {len(order)})" if name in order and len(order) > 1 else ""
     done, to_do = trials_done(info, events)
     state, why = _state(events, to_do)
@@ -422,6 +419,9 @@ def _row(session: MonitoredSession, now: float) -> tuple[str, ...]:
     codes = f"{session.sent} sent" if session.sent or session.unsent else ""
     if session.unsent:
         codes += f", {session.unsent} NOT sent"
+    shown = ["", "", ""]
+    if session.displays:
+        shown = [f"{session.off} of {session.displays}", f"{session.worst_ms:+.1f} ms", str(session.dropped)]
     return (
         session.participant,
         session.group,
@@ -431,9 +431,7 @@ def _row(session: MonitoredSession, now: float) -> tuple[str, ...]:
         trials,
         f"{session.right / session.items:.0%}" if session.items else "",
         f"{session.latest:.0%}" if session.latest is not None else "",
-        f"{session.off} of {session.displays}" if session.displays else "",
-        f"{session.worst_ms:+.1f} ms" if session.displays else "",
-        str(session.dropped) if session.displays else "",
+        *shown,
         session.timing,
         codes,
         f"{duration(max(0.0, now - session.sign))} ago",
@@ -523,7 +521,7 @@ def _summary(study: Study, everybody: Sequence[Person], through: int) -> str:
         f", {many} {kind}" for kind in KINDS[1:] if (many := sum(person.kind == kind for person in everybody))
     )
     summary = (
-        f"{study.name}: {len(counted)} participant{'' if len(counted) == 1 else 's'}, {through} through with every"
+        f"{study.name}: {len(counted)} {in_number(len(counted), 'participant')}, {through} through with every"
         f" session, {withdrawn} withdrawn{others}"
     )
     if study.people is not None:
@@ -544,7 +542,8 @@ def _of_visit(study: Study, person: Person, folder: Path, known: KnownStates) ->
         **{_column(name): state.progress for name, state in progress.items()},
     }
     notes = ["" if head["study_hash"] == study.hash else "older study file"]
-    notes += [f"consent refused {date}"] if (date := refused(journal)) else []
+    if date := refused(journal):
+        notes.append(f"consent refused {date}")
     if person.left and person.why != REFUSED:  # a refusal of consent has a note of its own
         notes.append(f"{person.why} {day_here(person.left)}, the place is free")
     notes += [f"{name} {state.progress}" for name, state in progress.items() if name not in names]  # of an older file
@@ -558,7 +557,7 @@ def _of_visit(study: Study, person: Person, folder: Path, known: KnownStates) ->
     ]
     right, asked = (sum(state.checks[part] for state in progress.values()) for part in (0, 1))
     return {
-        "session": str(head["session"]) + (f" (run {head['run']})" if head["run"] > 1 else ""),
+        "session": _session_of(head),
         "begun": day_here(head["created"]),
         **cells,
         "checks": f"{right}/{asked}" if asked else "",
@@ -567,12 +566,17 @@ def _of_visit(study: Study, person: Person, folder: Path, known: KnownStates) ->
     }
 
 
+def _session_of(head: Mapping[str, Any]) -> str:
+    """Which session of the study a visit is: ``2``, or ``2 (run 3)``."""
+    return str(head["session"]) + (f" (run {head['run']})" if head["run"] > 1 else "")
+
+
 def _about(person: Person) -> str:
     """Who is no ordinary participant, or has withdrawn."""
     notes = ["" if person.kind == "person" else person.kind]
     if person.withdrawn:
         # ordinary sessions are of a paradigm each; in this table a session is one of the study
-        paradigms = f"{person.sessions} paradigm{'' if person.sessions == 1 else 's'}"
+        paradigms = f"{person.sessions} {in_number(person.sessions, 'paradigm')}"
         removed = f"data of {paradigms}" if person.sessions else "all data"
         notes.append(f"withdrew {day_here(person.withdrawn)}, {removed} removed")
     return ", ".join(filter(None, notes))

@@ -33,6 +33,7 @@ from ...core.atomic_files import (
     write_whole,
 )
 from ...core.errors import SpanLabError, UnwritableError
+from ...core.json_values import where_given
 from ...core.locale import sentence
 from ...paradigms.identity import stream
 from ..session import utc_now
@@ -466,15 +467,13 @@ def register(
                 f"{folder / PLACES} does not list {', '.join(lost[:5])}, but the folder has data of them, so numbers"
                 " might be given twice: restore the file from a copy, or move those folders elsewhere"
             )
-        trouble = number_taken(everybody, kind, number) if number is not None else None
-        if trouble:
+        if number is None:
+            number = next_number(everybody, kind)
+        elif trouble := number_taken(everybody, kind, number):
             raise SpanLabError(trouble)
-        chosen_number = number if number is not None else next_number(everybody, kind)
-        group, place = ("", 0) if assign is None else assign(everybody, kind, chosen_number)
+        group, place = ("", 0) if assign is None else assign(everybody, kind, number)
         at = now()
-        person = Person(
-            name or named_by_number(kind, chosen_number), chosen_number, kind, at, group=group, place=place, since=at
-        )
+        person = Person(name or named_by_number(kind, number), number, kind, at, group=group, place=place, since=at)
         add(listed, person)
         return person
 
@@ -488,7 +487,7 @@ def add(listed: sqlite3.Connection, person: Person) -> None:
 
 def in_group(person: Person) -> dict[str, Any]:
     """The group of a person and the place, for a record; nothing where there is none."""
-    return {**({"group": person.group} if person.group else {}), **({"place": person.place} if person.place else {})}
+    return where_given(group=person.group, place=person.place)
 
 
 def leave(folder: Path, person: Person, why: str, now: Callable[[], str] = utc_now) -> None:

@@ -25,6 +25,7 @@ from pydantic import (
 
 from ...agents.human.input.buttons import read_box, read_pulse
 from ...core.errors import SpanLabError
+from ...core.json_values import as_object
 from ...core.locale import by_language, sentence
 from ...core.registry import StrictModel, nearest
 from ...paradigms import Generator
@@ -149,7 +150,7 @@ COMMON: dict[str, FieldPart] = {
 
 def missing_texts(field: FieldPart, languages: Sequence[str]) -> str | None:
     """The first language of a study in which a field has no words, or None."""
-    texts: list[Mapping[str, str]] = [field.label, *(field.choices.values() if isinstance(field.choices, dict) else ())]
+    texts: list[Mapping[str, str]] = [field.label, *as_object(field.choices).values()]
     return next((language for language in languages for text in texts if language not in text), None)
 
 
@@ -172,7 +173,7 @@ def read_typed(
         if name not in names:
             wrong[name] = (
                 "the study does not ask"
-                f" '{name}'{nearest(name, names) or ('; it asks ' + ', '.join(names) if names else '; it asks nothing')}"  # noqa: E501
+                f" '{name}'{nearest(name, names) or '; it asks ' + (', '.join(names) or 'nothing')}"
             )
     for field in fields:
         text = typed.get(field.name, "")

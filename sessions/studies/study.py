@@ -111,7 +111,7 @@ class Study:
     def drop_out_s(self) -> float | None:
         """Without a sign for so long (s), somebody who has not finished counts as a drop-out; None
         where nobody does."""
-        minutes = None if self.online is None else self.online.drop_out_minutes
+        minutes = self.online and self.online.drop_out_minutes
         return None if minutes is None else 60.0 * minutes
 
     def of_group(self, name: str) -> Study:

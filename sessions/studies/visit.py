@@ -136,12 +136,10 @@ def check_request(
     person: Person | None = None
     if name or request.kind != "simulated":
         trouble = misnamed(name, language)
-        person = find(folder, name) if trouble is None else None
-        trouble = trouble or (
-            _stranger(person, name, request.kind, language) or _of_no_group(study, folder, person, request, language)
-            if person
-            else None
-        )
+        if trouble is None and (person := find(folder, name)) is not None:
+            trouble = _stranger(person, name, request.kind, language) or _of_no_group(
+                study, folder, person, request, language
+            )
         if trouble is None and places:
             trouble = _no_place(study, data, person, request.kind, language)
         if trouble:
@@ -374,8 +372,7 @@ def _seated(study: Study, folder: Path, person: Person, request: VisitRequest) -
         return taken_up(study, person, before[-1], request.fields), True
     if before and request.existing != "new":
         raise SpanLabError(_describe_earlier(before[-1]))  # begun by somebody else at this very moment
-    earlier = known_fields(folder, person.name)
-    fields = read_typed(study.fields, request.fields, earlier)[0]
+    fields = read_typed(study.fields, request.fields, known_fields(folder, person.name))[0]
     if before:
         _refuse_running(before[-1])
     run = 1 + max((read_head(path)["run"] for path in before), default=0)
@@ -530,10 +527,9 @@ def to_ask(fields: Sequence[FieldPart], known: Mapping[str, Any]) -> list[FieldP
 def answered(study: Study, kind: Kind, typed: Mapping[str, str], session: str) -> VisitRequest:
     """Turn what was typed into a request for a session."""
     built_in = {name: typed.get(name, "") for name in ("participant", "number", "language", "existing")}
-    fields = {field.name: typed[field.name] for field in study.fields if field.name in typed}
     return VisitRequest(
         session=typed.get("session", session),
-        fields=fields,
+        fields={field.name: typed[field.name] for field in study.fields if field.name in typed},
         kind=kind,
         asked_later=study.consent is not None,
         **built_in,

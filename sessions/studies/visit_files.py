@@ -155,8 +155,7 @@ def last_sign(folder: Path) -> float:
 def changed_at(folder: Path) -> float:
     """Return the time of the last write to a record in a folder (seconds since the epoch); 0 for
     never."""
-    times = [path.stat().st_mtime for path in folder.glob("*.json*") if path.exists()]
-    return max(times, default=0.0)
+    return max((path.stat().st_mtime for path in folder.glob("*.json*") if path.exists()), default=0.0)
 
 
 def completed(folder: Path) -> bool:

@@ -180,20 +180,18 @@ class Transcript:
             else _Drawer([letter_picture(letters) for letters in LETTERS], [])
         )
         # what a judge was asked, and how probable answers are, is not part of a conversation
-        kept = self._kept.get(key, ())
-        lines_of_replies = [line for line in kept if "judge" not in line and "scores" not in line]
+        lines_of_replies = [line for line in self._kept.get(key, ()) if "judge" not in line and "scores" not in line]
         turns = [
             _turn(line, drawn, bool(place), following)
             for place, (line, following) in enumerate(zip(lines_of_replies, [*lines_of_replies[1:], None], strict=True))
         ]
         lines = self._lines_of.get(key, [])
-        unanswered = in_vain(lines).count + refused(lines)
         return Talk(
             key,
             {} if start is None else start["levels"],
             key in self._ended,
             tuple(turns),
-            unanswered,
+            in_vain(lines).count + refused(lines),
             max((int(line.get("past", 0)) for line in lines_of_replies), default=0),
         )
 
