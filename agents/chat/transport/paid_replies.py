@@ -104,7 +104,7 @@ class PaidReplies:
             **where_given(judge=self._judge, scores=self._scores),
         }
         journal = self._journal
-        reply = await self._send(request, journal and Departures(journal, about))
+        reply = await self._send(request, None if journal is None else Departures(journal, about))
         if journal is not None:
             await journal.keep({**about, **goes_on, "sent": added, "reply": reply.model_dump(mode="json")})
         return reply
