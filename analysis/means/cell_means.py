@@ -80,7 +80,8 @@ class Cells:
 
     def mean(self, cell: int) -> float:
         """The mean over the units of a cell."""
-        return float(np.average(self.values[cell], weights=self.many[cell]))
+        values, many = self.values[cell], self.many[cell]
+        return float((values * many).sum() / many.sum())  # of np.average a third of the time
 
     def each(self, cell: int) -> np.ndarray:
         """The mean of every unit of a cell, one by one."""

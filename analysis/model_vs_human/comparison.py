@@ -70,6 +70,10 @@ def distances(scored: Scored, human: Mapping[str, str] | None = None, against: s
 def crowd_of(effect: Effect, scored: Scored, paradigm: str, agent: str) -> Crowd | None:
     """The curve of each of several people; None where there is only one, and for effects that are
     not averages of each person's answers."""
+    return scored.once((crowd_of, effect.name, paradigm, agent), lambda: _crowd(effect, scored, paradigm, agent))
+
+
+def _crowd(effect: Effect, scored: Scored, paradigm: str, agent: str) -> Crowd | None:
     if effect.averages is None:
         return None
     part = ready(effect, scored, paradigm)
@@ -112,10 +116,9 @@ def ceilings(scored: Scored) -> pd.DataFrame:
     for effect in EFFECTS:
         for paradigm in effect.applies(people):
             for agent in sorted(set(people.parts[paradigm].items["agent"].astype(str))):
-                crowd = crowd_of(effect, people, paradigm, agent)
+                crowd = crowd_of(effect, testable(scored), paradigm, agent)
                 if crowd is not None and crowd.points:
                     rows.append({"paradigm": paradigm, "effect": effect.name, "agent": agent, **crowd.ceiling()})
-            people.parts[paradigm].known.clear()  # no other effect has the same rows
     return pd.DataFrame(
         rows, columns=["paradigm", "effect", "agent", "people", "n_points", "r_low", "r_high", "rmse_low", "rmse_high"]
     )
