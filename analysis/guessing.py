@@ -165,7 +165,7 @@ def among_all(
 def _levels(items: pd.DataFrame) -> np.ndarray:
     """The accuracy of the best known guess, item by item."""
     chance = items["chance"].to_numpy(float)
-    blind = items["blind"].to_numpy(float) if "blind" in items.columns else np.full(len(items), np.nan)
+    blind = items["blind"].to_numpy(float)
     levels = np.where(np.isfinite(blind), blind, chance)
     if "correct_answer" not in items.columns or len(items) < 2 or not np.allclose(chance, 0.5):
         return levels

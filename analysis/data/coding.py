@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.errors import SpanLabError
+from ...core.json_values import as_object
 from ...core.registry import nearest
 from ...sessions.record.table import FURTHER, OWN_COLUMNS
 from .recipe import OPTION, OURS
@@ -114,7 +115,7 @@ class Declared:
     @classmethod
     def read(cls, content: object) -> Declared:
         """Read the content of a paradigm's file, as a session keeps it."""
-        data: Mapping[str, Any] = content if isinstance(content, Mapping) else {}
+        data = as_object(content)
         factors = {str(name): _levels(value) for name, value in (data.get("factors") or {}).items()}
         columns = {name: name if name in OWN_COLUMNS else f"factor_{name}" for name in factors}
 
@@ -172,8 +173,7 @@ def _stand_ins(data: Mapping[str, Any], factors: Iterable[str]) -> Iterator[tupl
     for factor in factors:
         users = [name for name, draw in draws.items() if re.search(rf"\b{factor}\b", json.dumps(draw))]
         if len(users) == 1 and not re.search(rf"\b{factor}\b", shown):
-            recorded = re.search(rf'"(\w+)": "=\s*{users[0]}\s*"', shown)
-            yield from [(factor, recorded[1])] if recorded else []
+            yield from ((factor, recorded) for recorded in re.findall(rf'"(\w+)": "=\s*{users[0]}\s*"', shown)[:1])
 
 
 def _level(word: Any) -> str:
@@ -270,7 +270,7 @@ def coded(column: pd.Series) -> tuple[np.ndarray, list[Any]]:
     """A column as whole numbers from 0 in the order of its sorted values, and these values; -1
     stands for missing."""
     codes, distinct = pd.factorize(column)
-    values = [value.item() if isinstance(value, np.generic) else value for value in distinct]
+    values = [_unboxed(value) for value in distinct]
     order = sorted(range(len(values)), key=lambda at: natural(values[at]))
     rank = np.empty(len(values) + 1, dtype=np.int64)
     rank[order] = np.arange(len(values))
@@ -360,8 +360,12 @@ def _boxed(column: pd.Series) -> list[Any]:
     values = column.tolist()
     if column.dtype.kind != "O" and isinstance(column.dtype, np.dtype):
         return values
-    plain = [value.item() if isinstance(value, np.generic) else value for value in values]
-    return [None if value is pd.NA else value for value in plain]
+    return [None if value is pd.NA else _unboxed(value) for value in values]
+
+
+def _unboxed(value: Any) -> Any:
+    """A value of numpy as Python's own."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def with_whole(table: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
@@ -372,7 +376,7 @@ def with_whole(table: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
 def plain_value(value: object) -> Any:
     """Return what a JSON scalar stands for; other text stands for itself."""
     if not isinstance(value, str):
-        return value.item() if isinstance(value, np.generic) else value
+        return _unboxed(value)
     try:
         decoded_value = json.loads(value)
     except ValueError:

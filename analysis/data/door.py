@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -233,8 +234,7 @@ class _Reading:
         long = self.recipe.long
         for theirs in (one for one in long.columns.values() if "{}" not in one):  # a list in one cell
             items = [_items_of(text) for text in column(raw, theirs, self.file)]
-            many = range(max(map(len, items), default=0))
-            parts = {f"{theirs} {at + 1}": [row[at] if at < len(row) else None for row in items] for at in many}
+            parts = {f"{theirs} {at}": [*each] for at, each in enumerate(zip_longest(*items), start=1)}
             raw = pd.concat([raw.drop(columns=theirs), pd.DataFrame(parts, index=raw.index)], axis=1)
         wanted = {ours: theirs if "{}" in theirs else f"{theirs} {{}}" for ours, theirs in long.columns.items()}
         patterns = {ours: re.escape(theirs).replace(r"\{\}", r"(\d+)") for ours, theirs in wanted.items()}
@@ -411,7 +411,7 @@ class _Reading:
         if "participant" in table.columns and "agent" not in table.columns and "agent_kind" not in table.columns:
             table["agent"] = table["agent_kind"] = PARTICIPANT.name
             told = ["answers are taken as those of people"]
-        kinds = set(_plain_texts(table["agent_kind"])) if "agent_kind" in table.columns else set()
+        kinds = set(_plain_texts(table.get("agent_kind", pd.Series(dtype=str))))
         if "agent" not in table.columns and kinds == {PARTICIPANT.name}:
             table["agent"] = PARTICIPANT.name
         if "paradigm" not in table.columns:
@@ -595,10 +595,8 @@ class _Reading:
         times = table["rt_ms"].to_numpy(float)
         if not factor:
             plain = theirs.lower().replace("_", "")
-            seconds = (
-                not plain.endswith("ms") and float(np.nanmedian(times) if np.isfinite(times).any() else 0) < _SECONDS
-            )
-            factor = 1000.0 if seconds and np.isfinite(times).any() else 1.0
+            known = bool(np.isfinite(times).any())
+            factor = 1000.0 if known and not plain.endswith("ms") and np.nanmedian(times) < _SECONDS else 1.0
             if factor > 1:
                 self.said.append(f"{self.file.name}: times ({theirs}) are taken as seconds.")
         table["rt_ms"] = np.round(times * factor, 3)
@@ -636,11 +634,9 @@ class _Reading:
             self.said.append(f"{self.file.name}: errors are taken as radians, and are in degrees here.")
         if not known:
             turned, between = (int(np.sum(np.abs(np.abs(errors) - turn) < 20)) for turn in (180, 90))
-            half = 80.0 < most <= 90.5 or (most <= 180.0 and turned > max(4, 2 * between))
-            table["period"] = 180.0 if half else 360.0
-            self.said.append(
-                f"{self.file.name}: the circle of answers is taken to have {180 if half else 360}° (period)."
-            )
+            circle = 180 if 80.0 < most <= 90.5 or (most <= 180.0 and turned > max(4, 2 * between)) else 360
+            table["period"] = float(circle)
+            self.said.append(f"{self.file.name}: the circle of answers is taken to have {circle}° (period).")
         period = table["period"].to_numpy(float)
         with np.errstate(invalid="ignore"):
             wrapped = (errors + period / 2) % period - period / 2
@@ -931,4 +927,4 @@ def _are_radians(table: pd.DataFrame, size: np.ndarray, known: bool) -> bool | N
     if not (2 * size % 1).any():
         return False
     turned, between = (np.sum(np.abs(size - turn) < 1) for turn in (2 * np.pi, np.pi))
-    return True if turned > between else None
+    return bool(turned > between) or None

@@ -24,7 +24,7 @@ from ...core.agent_kinds import PARTICIPANT
 from ...core.errors import SpanLabError
 from ...core.registry import StrictModel
 from .people_table import column_of, strangers
-from .scoring import TRIAL, decisions, plural, score_table
+from .scoring import TRIAL, and_more, decisions, plural, score_table
 from .style import listed
 from .timing import session_timing, verdict
 
@@ -413,11 +413,9 @@ def apply_exclusions(
 def of_sessions(sessions: Sequence[SessionFacts], rules: Sequence[Rule]) -> OfSessions:
     """Return what the rules need to know from the folders of sessions."""
     asked = {rule.where for rule in rules}
-    timings = (
-        {facts.name: session_timing(facts.folder) for facts in sessions if facts.timing is not None}
-        if "timing" in asked
-        else {}
-    )
+    timings = {
+        facts.name: session_timing(facts.folder) for facts in sessions if "timing" in asked and facts.timing is not None
+    }
     faults = {name: len(verdict(timing).look) for name, timing in timings.items() if timing is not None}
     failed = {facts.name: sum(facts.failed.values()) / facts.planned for facts in sessions if facts.planned}
     checks = {facts.name: facts.conduct.checks / facts.conduct.checked for facts in sessions if facts.conduct.checked}
@@ -432,13 +430,13 @@ def decisions_of(table: pd.DataFrame) -> pd.Series:
     idle = pd.Series(
         decisions(table.assign(set_size=sizes, unit_trial=_codes(table, _KEYS["trials"]))), index=table.index
     )
-    return idle & (table["correct_answer"].notna() if "correct_answer" in table.columns else True)
+    return idle & table.get("correct_answer", idle).notna()
 
 
 def _decisions(table: pd.DataFrame) -> pd.DataFrame:
     """The rows of decisions that need no memory, without practice."""
     nothing = pd.Series(False, index=table.index)
-    practice = table["practice"].eq(True).fillna(False).astype(bool) if "practice" in table.columns else nothing
+    practice = table.get("practice", nothing).eq(True).fillna(False).astype(bool)
     right = table["correct"].astype(str).str.lower().isin(["true", "1", "1.0"]).astype(float)
     return table.assign(_row=np.arange(len(table)), correct=right)[decisions_of(table) & ~practice]
 
@@ -469,11 +467,7 @@ def _one_each(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _people(table: pd.DataFrame) -> np.ndarray:
-    return (
-        table["agent_kind"].eq(PARTICIPANT.name).to_numpy(bool)
-        if "agent_kind" in table.columns
-        else np.zeros(len(table), bool)
-    )
+    return table.get("agent_kind", pd.Series("", index=table.index)).eq(PARTICIPANT.name).to_numpy(bool)
 
 
 def _outside(values: pd.Series, rule: Rule) -> np.ndarray:
@@ -486,11 +480,7 @@ def _measure(items: pd.DataFrame, unit: np.ndarray, rule: Rule, sessions: OfSess
     """The value of each unit, NaN where it is not known."""
 
     def number(name: str) -> pd.Series:
-        return (
-            pd.to_numeric(items[name], errors="coerce")
-            if name in items.columns
-            else pd.Series(np.nan, index=items.index)
-        )
+        return pd.to_numeric(items.get(name, pd.Series(np.nan, index=items.index)), errors="coerce")
 
     def each(values: pd.Series, how: Any) -> pd.Series:
         return values.groupby(unit).agg(how).astype(float)
@@ -517,17 +507,8 @@ def _measure(items: pd.DataFrame, unit: np.ndarray, rule: Rule, sessions: OfSess
         return lambda: of_trials(number(name), "max")
 
     def implausible() -> pd.Series:
-        reasons = (
-            items["trial_implausible"]
-            if "trial_implausible" in items.columns
-            else pd.Series(None, index=items.index, dtype=object)
-        )
-        return (
-            reasons.astype(object)
-            .where(reasons.notna(), None)
-            .map(lambda text: np.nan if text is None else float(bool(text)))
-            .astype(float)
-        )
+        reasons = items.get("trial_implausible", pd.Series(None, index=items.index, dtype=object)).astype(object)
+        return reasons.where(reasons.notna()).map(bool, na_action="ignore").astype(float)
 
     measures: Mapping[MeasureName, Callable[[], pd.Series]] = {
         "accuracy": lambda: each(items["correct"], "mean"),
@@ -572,7 +553,7 @@ def _scores(rule: Rule) -> Mapping[str, float]:
 
 def _strangers(rule: Rule, people: pd.DataFrame) -> str:
     assert rule.table is not None
-    names = people["participant"].dropna().unique() if "participant" in people.columns else ()
+    names = people.get("participant", pd.Series(dtype=object)).dropna().unique()
     return strangers(rule.table, column_of(rule.table, rule.column).index, names)
 
 
@@ -630,7 +611,7 @@ def _sentence(
             for row in units.to_dict("records")
         ]
         shown = [f"{name} ({value:.3g})" for name, value in zip(names, units["value"], strict=True)]
-        text += f": {listed(shown[:12])}" + (f" and {len(shown) - 12} more" if len(shown) > 12 else "")
+        text += f": {listed(shown[:12])}{and_more(shown, 12)}"
     if unknown:
         text += (
             f"; of {plural(unknown, rule.leave_out[:-1])} the measure is not known, so"

@@ -20,7 +20,7 @@ from .files import TABLES, UNREAD
 from .people_table import read_people, strangers, with_people
 from .recipe import Recipe
 from .scoring import Scored, score_table
-from .sessions import SessionFacts, SpanFacts, gather
+from .sessions import Gathered, SessionFacts, SpanFacts, gather
 from .style import labelled, named, title_of
 
 
@@ -128,9 +128,11 @@ def load(
         when a path does not exist, a table cannot be read, or nothing can be.
     """
     files, folders = files_of(paths)
-    gathered = gather(folders, spans_suffice or bool(files)) if folders else None
-    sessions = gathered.sessions if gathered else ()
-    raw = [gathered.responses] if gathered else []
+    raw, gathered = list[pd.DataFrame](), Gathered(pd.DataFrame(), (), ())
+    if folders:
+        gathered = gather(folders, spans_suffice or bool(files))
+        raw.append(gathered.responses)
+    sessions = gathered.sessions
     opened = [open_table(file, recipe, whole=bool(rules)) for file in files]
     raw += [one.table for one in opened]
     read_as = dict.fromkeys(sentence for one in opened for sentence in one.said)
@@ -148,15 +150,15 @@ def load(
         raw = [with_people(table, described_by) for table in raw]
         names = [name for table in raw if "participant" in table.columns for name in table["participant"].dropna()]
         read_as |= dict.fromkeys(filter(None, [strangers(people, described_by.index, names)]))
-    tables = [labelled(raw.pop(0), sessions if gathered and not number else ()) for number in range(len(raw))]
+    tables = [labelled(raw.pop(0), sessions if not number else ()) for number in range(len(raw))]
     scored = score_table(named(_concatenated(tables)), **counted)
     declared = {facts.paradigm: facts.declared for facts in sessions}
     scored = replace(scored, accept_unread=accept_unread, declared=declared)
     names = sorted(scored.items["paradigm"].unique())
-    data = described(scored, names, sessions, gathered.problems if gathered else (), exclusions)
-    if gathered:
-        data = replace(data, spans=gathered.spans, recorded=gathered.responses)
-    return replace(data, read_as=tuple(read_as), taken=taken)
+    data = described(scored, names, sessions, gathered.problems, exclusions)
+    if folders:
+        data = replace(data, recorded=gathered.responses)
+    return replace(data, spans=gathered.spans, read_as=tuple(read_as), taken=taken)
 
 
 def described(

@@ -60,11 +60,7 @@ def score_halves(table: pd.DataFrame) -> tuple[pd.DataFrame, int, int]:
     correct = table["correct"].to_numpy(float).copy()
     correct[answered] = ((given > middle) == signal)[answered]
     added: dict[str, Any] = {"correct": correct, "_unanswerable": table["_unanswerable"].to_numpy(bool) & ~even}
-    right = (
-        table["correct_answer"].astype(object)
-        if "correct_answer" in table.columns
-        else pd.Series(None, index=table.index, dtype=object)
-    )
+    right = table.get("correct_answer", pd.Series(None, index=table.index, dtype=object)).astype(object)
     right[even] = np.where(signal, '"yes"', '"no"')[even]
     added["correct_answer"] = right
     chance = table["chance"].to_numpy(float).copy()
@@ -127,7 +123,7 @@ def with_confidence(table: pd.DataFrame) -> tuple[pd.DataFrame, int]:
         allow_exact_matches=False,
     )
     pairs = pairs[pairs["question"].notna()]
-    phases = pairs["phase"].astype(str) if "phase" in pairs.columns else pd.Series("", index=pairs.index)
+    phases = pairs.get("phase", pd.Series("", index=pairs.index)).astype(str)
     order = np.lexsort((pairs["ask"].to_numpy(float), ~phases.str.contains(_CONFIDENCE).to_numpy(bool)))
     pairs = pairs.assign(confidence_phase=phases).iloc[order].drop_duplicates(["unit_trial", "question"])
     known = pairs.set_index(["unit_trial", "question"])
@@ -139,7 +135,7 @@ def with_confidence(table: pd.DataFrame) -> tuple[pd.DataFrame, int]:
         values = np.full(
             len(known) + 1, np.nan, dtype=object if name == "confidence_phase" else float
         )  # the last one is for rows without a rating
-        values[:-1] = known[source].to_numpy() if source in known.columns else np.nan
+        values[:-1] = known.get(source, np.nan)
         values = values[places]
         if name in table.columns:  # of ratings that are answers themselves
             values = np.where(places < 0, table[name].to_numpy(), values)

@@ -135,11 +135,12 @@ def column(table: pd.DataFrame, wanted: str, file: Path) -> pd.Series:
     if wanted in table.columns:
         return table[wanted]
     if wanted.partition(":")[0].strip() == "FILE":
-        pattern = wanted.partition(":")[2].strip()
-        found = re.search(pattern, file.name) if pattern else None
-        if pattern and not found:
-            raise SpanLabError(f"{file}: its name has nothing like {pattern}")
-        text = file.stem if found is None else found[found.lastindex or 0]
+        text = file.stem
+        if pattern := wanted.partition(":")[2].strip():
+            found = re.search(pattern, file.name)
+            if not found:
+                raise SpanLabError(f"{file}: its name has nothing like {pattern}")
+            text = found[found.lastindex or 0]
         return pd.Series(
             pd.Categorical.from_codes(np.zeros(len(table), int), categories=pd.Index([text])), index=table.index
         )
@@ -151,7 +152,7 @@ def column(table: pd.DataFrame, wanted: str, file: Path) -> pd.Series:
         value = _calculated(ast.parse(text, mode="eval").body, table, names)
     except (SyntaxError, ValueError, KeyError, TypeError):
         raise SpanLabError(_lacks(file, wanted, [*table.columns])) from None
-    return value if isinstance(value, pd.Series) else pd.Series(value, index=table.index)
+    return pd.Series(value, index=table.index)
 
 
 def _lacks(file: Path, name: str, names: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -141,7 +141,7 @@ class Scored:
     @functools.cached_property
     def _phases(self) -> int:
         """In how many phases questions are asked."""
-        return self.items["phase"].nunique() if "phase" in self.items.columns else 1
+        return self.items.get("phase", pd.Series([""])).nunique()
 
     @functools.cached_property
     def known(self) -> dict[Any, Any]:
@@ -182,7 +182,17 @@ class Scored:
 
 def plural(count: int, one: str, many: str | None = None) -> str:
     """``1 row``, ``2 rows``."""
-    return f"{count} {one if count == 1 else many or one + 's'}"
+    return f"{count} {worded(count, one, many)}"
+
+
+def worded(count: float, one: str, many: str | None = None) -> str:
+    """The form of a word that belongs to a number: ``row`` for 1, ``rows`` for any other."""
+    return one if count == 1 else many or f"{one}s"
+
+
+def and_more(names: Sized, told: int) -> str:
+    """`` and 3 more``; nothing where no more names are there than are told."""
+    return f" and {len(names) - told} more" if len(names) > told else ""
 
 
 def score_table(responses: pd.DataFrame, *, include_practice: bool = False, include_pilot: bool = False) -> Scored:
@@ -213,6 +223,11 @@ def score_table(responses: pd.DataFrame, *, include_practice: bool = False, incl
     return Scored(items, intrusions, _told(rows, columns, left_out), (*inferred, *oddities))
 
 
+def as_scored(responses: pd.DataFrame | Scored) -> Scored:
+    """Scored answers, of a response table, too."""
+    return responses if isinstance(responses, Scored) else score_table(responses)
+
+
 def unit_session(items: pd.DataFrame) -> pd.Series:
     """Return the unit to which each item's session belongs.
 
@@ -220,13 +235,13 @@ def unit_session(items: pd.DataFrame) -> pd.Series:
     several times, its sessions are those of one agent: a unit is then a wording, with all of its
     repeats.
     """
-    return items[UNIT_SESSION] if UNIT_SESSION in items.columns else items["session"]
+    return items.get(UNIT_SESSION, items["session"])
 
 
 def same_trial(items: pd.DataFrame) -> pd.Series:
     """Return the number of each item's trial: that of the trial as it was taken, or one for all
     wordings and repeats in which one agent took it."""
-    return items[SAME_TRIAL] if SAME_TRIAL in items.columns else items["unit_trial"]
+    return items.get(SAME_TRIAL, items["unit_trial"])
 
 
 def over_repeats(items: pd.DataFrame) -> pd.DataFrame:
@@ -372,18 +387,21 @@ def _typed(table: pd.DataFrame, left_out: dict[str, int]) -> pd.DataFrame:
     nothing = (
         pd.Categorical.from_codes(np.zeros(len(table), np.int8), categories=pd.Index([""], dtype="str")) if once else ""
     )
+    lacking = {**dict.fromkeys(_TEXT, nothing), **dict.fromkeys(NUMBERS, np.nan), **dict.fromkeys(YES_NO, False)}
+    lacking["correct"] = np.nan
+    table = table.assign(**{name: empty for name, empty in lacking.items() if name not in table.columns})
     for name in _TEXT:
-        table[name] = as_text(table[name]) if name in table.columns else nothing
+        table[name] = as_text(table[name])
     if UNIT_SESSION in table.columns:
         unit = as_text(table[UNIT_SESSION]).astype(str)
         table[UNIT_SESSION] = unit.where(unit != "", table["session"].astype(str))
     for name, (low, high, whole) in NUMBERS.items():
-        table[name] = _numbers(table[name], name, left_out, low, high, whole) if name in table.columns else np.nan
+        table[name] = _numbers(table[name], name, left_out, low, high, whole)
     if "rt_ms" in table.columns:
         table["rt_ms"] = _numbers(table["rt_ms"], "rt_ms", left_out, 0)
     for name in YES_NO[1:]:
-        table[name] = booleans(table[name]).fillna(0.0).astype(bool) if name in table.columns else False
-    table["correct"] = booleans(table["correct"]) if "correct" in table.columns else np.nan
+        table[name] = booleans(table[name]).fillna(0.0).astype(bool)
+    table["correct"] = booleans(table["correct"])
     if "row_trial" in table.columns:
         table["row_trial"] = table["row_trial"].fillna(0).astype(np.int64)
     if "correct_answer" in table.columns:
@@ -596,8 +614,7 @@ def _oddities_of(table: pd.DataFrame) -> Iterator[str]:
 
 def _some(names: Sequence[str], between: str) -> str:
     """The first of some names, and how many more there are."""
-    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
-    return between.join(names[:_NAMES]) + more
+    return between.join(names[:_NAMES]) + and_more(names, _NAMES)
 
 
 def _in_seconds(persons: pd.DataFrame) -> list[str]:

@@ -15,7 +15,7 @@ import pandas as pd
 
 from ...core.agent_kinds import PARTICIPANT, kind_named
 from ...core.errors import SpanLabError
-from ...core.json_values import as_object
+from ...core.json_values import as_list, as_object
 from ...sessions.record.displays import Displays, read_displays
 from ...sessions.record.events import Climbed, Event
 from ...sessions.record.quiz import attention_checks
@@ -32,7 +32,7 @@ from ...sessions.record.session_info import browser_of
 from ...sessions.record.staircase import describe_span
 from ...sessions.record.table import JoinedTables, ResponseTable, read_table, response_table
 from .coding import Declared
-from .scoring import plural
+from .scoring import plural, worded
 
 
 @dataclass(frozen=True)
@@ -91,12 +91,10 @@ def conduct_of(session: Mapping[str, Any], events: Sequence[Event]) -> Conduct:
     practice = [event["passed"] for event in events if event["event"] == "practice"]
     quiz = quiz_on_record(session, events)
     pauses = [event.get("for_ms") or 0.0 for event in events if event["event"] == "break"]
-    data = session.get("paradigm_data")
-    right, asked = (
-        attention_checks(session, events) if isinstance(data, Mapping) and data.get("attention_checks") else (0, 0)
-    )
+    data = as_object(session.get("paradigm_data"))
+    right, asked = attention_checks(session, events) if data.get("attention_checks") else (0, 0)
     return Conduct(
-        practice=practice[-1] if practice else None,
+        practice=next(reversed(practice), None),
         quiz=None if quiz is None or not quiz.attempts else quiz.passed,
         checks=right,
         checked=asked,
@@ -328,8 +326,7 @@ def span_facts(head: Head) -> SpanFacts:
         events, staircase, problem = [], None, "Its events cannot be read, so there is no span."
     taken = staircase is not None and bool(staircase.levels)
     starts = [event["started_at"] for event in events if event["event"] == "trial_start"]
-    declared = session.get("adaptive")
-    rule: Mapping[str, Any] = declared if isinstance(declared, Mapping) else {}
+    rule = as_object(session.get("adaptive"))
     return SpanFacts(
         facts=replace(
             facts_of(
@@ -349,17 +346,11 @@ def span_facts(head: Head) -> SpanFacts:
 
 def _shared_levels(session: Mapping[str, Any]) -> str:
     """The levels that all planned trials share, the adaptive factor apart, in words."""
-    plan, data = session.get("plan"), session.get("paradigm_data")
-    declared = data.get("factors") if isinstance(data, Mapping) else None
-    planned = (
-        [as_object(trial.get("levels")) for trial in plan if isinstance(trial, Mapping)]
-        if isinstance(plan, list)
-        else []
-    )
+    planned = [as_object(trial.get("levels")) for trial in as_list(session.get("plan")) if isinstance(trial, Mapping)]
     if not planned:
         return ""
     moved = str((session.get("adaptive") or {}).get("factor"))
-    factors = declared if isinstance(declared, Mapping) else {}
+    factors = as_object(as_object(session.get("paradigm_data")).get("factors"))
     several = [
         name for name, levels in factors.items() if name != moved and not (isinstance(levels, list) and len(levels) < 2)
     ]
@@ -475,22 +466,22 @@ def _trials_of(responses: pd.DataFrame) -> tuple[dict[int, int], dict[int, str]]
 def unfinished(facts: SessionFacts) -> list[str]:
     """One sentence each if a session is unfinished or has failed trials; an empty list otherwise."""
     notes: list[str] = []
+    of = f" of {facts.planned}" if facts.planned else ""
     if facts.failed:
-        count, planned = sum(facts.failed.values()), f" of {facts.planned}" if facts.planned else ""
+        count = sum(facts.failed.values())
         reasons = "; ".join(f"{many:,} since {why}" for why, many in facts.failed.items())
         notes.append(
-            f"Session {facts.name} ({facts.agent}, {facts.paradigm}): {count:,}{planned} trials failed, and "
-            f"{'is' if count == 1 else 'are'} left out ({reasons}). "
+            f"Session {facts.name} ({facts.agent}, {facts.paradigm}): {count:,}{of} trials failed, and "
+            f"{worded(count, 'is', 'are')} left out ({reasons}). "
             "If trials are refused because of what they show, the remaining ones are a selection."
         )
     if facts.finished:
         return notes
-    of = f" of {facts.planned}" if facts.planned else ""
     return [
         *notes,
         (
             f"Session {facts.name} ({facts.agent}, {facts.paradigm}) is unfinished: its"
-            f" {plural(facts.trials, 'finished trial')}{of} {'is' if facts.trials == 1 else 'are'} used."
+            f" {plural(facts.trials, 'finished trial')}{of} {worded(facts.trials, 'is', 'are')} used."
         ),
     ]
 
@@ -595,10 +586,7 @@ def _context(session: Mapping[str, Any]) -> str:
         *([f"{count} sum{'s' * (count != 1)}"] if count else []),
     ]
     after = f", after {' and '.join(filled)}" if filled else ""
-    plan = session.get("plan")
-    draws = isinstance(plan, list) and any(
-        isinstance(trial, Mapping) and trial.get("draws") is not None for trial in cast("list[Any]", plan)
-    )
+    draws = any(as_object(trial).get("draws") is not None for trial in as_list(session.get("plan")))
     source = "; its trials come from a file, and may be in its training data if they were published" if draws else ""
     return f"{prompt}{turns}, and, when asked, {there}{after}{source}"
 

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from ...core.errors import SpanLabError
+from ...core.json_values import as_object
 from ...sessions.record.displays import Displays, implausible_in, read_displays, refresh_ms, replacements
 from ...sessions.record.reader import find_sessions, read_events, read_session
 from ...sessions.record.session_info import in_browser
+from .scoring import worded
 
 #: The share of timed displays that must last for exactly their planned refreshes.
 ON_PLAN = 0.995
@@ -201,8 +203,7 @@ def _idle(events: Iterable[Mapping[str, Any]]) -> Mapping[str, int]:
     counts: Counter[str] = Counter()
     for event in events:
         notes = _notes_of(event)
-        raw = event.get("raw")
-        presses = [*(raw.get("presses", ()) if isinstance(raw, Mapping) else ()), *notes.get("presses", ())]
+        presses = [*as_object(event.get("raw")).get("presses", ()), *notes.get("presses", ())]
         counts.update(press["does"] for press in presses if press.get("does") in _IDLE)
         counts["late"] += len(notes.get("late", ())) + len(event.get("after_trial", ()))
         counts["between"] += len(notes.get("before_trial", ()))
@@ -337,7 +338,7 @@ def timing_in_short(folder: Path) -> str:
 
 
 def _plural(count: int, word: str) -> str:
-    return f"{count:,} {word}{'' if count == 1 else 's'}"
+    return f"{count:,} {worded(count, word)}"
 
 
 def read_timings(paths: Sequence[str | Path]) -> tuple[list[SessionTiming], list[str]]:

@@ -115,8 +115,7 @@ def with_replies(items: pd.DataFrame) -> pd.DataFrame:
     The means of the two, over any rows, stand beside the share of right answers of these rows.
     """
     unread, right = unread_rows(items), items["correct"].to_numpy(float)
-    chance = items["chance"].to_numpy(float) if "chance" in items.columns else np.full(len(items), np.nan)
-    return items.assign(unread=unread, if_guessed=np.where(unread, chance, right))
+    return items.assign(unread=unread, if_guessed=np.where(unread, items["chance"].to_numpy(float), right))
 
 
 def unread_shares(items: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
@@ -170,7 +169,8 @@ def with_unread(table: pd.DataFrame, *, shares: bool = True) -> pd.DataFrame:
     at = list(table.columns).index("n_invalid") + 1
     table.insert(at, "unread", share)
     if shares:
-        known = talking & (table["measure"].eq("accuracy").to_numpy(bool) if "measure" in table.columns else True)
+        measured = table.get("measure", pd.Series("accuracy", index=table.index))
+        known = talking & measured.eq("accuracy").to_numpy(bool)
         table.insert(
             at + 1,
             "if_guessed",
@@ -189,7 +189,7 @@ def beside_shares(table: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
         return table
     shares = _shares(items if "paradigm" in table.columns else items.assign(paradigm=""))
     keys = [
-        table["paradigm"].astype(str) if "paradigm" in table.columns else pd.Series("", index=table.index),
+        table.get("paradigm", pd.Series("", index=table.index)).astype(str),
         table["agent"].astype(str),
     ]
     known = shares.set_index(["paradigm", "agent"])[[*BOUND_COLUMNS]].reindex(pd.MultiIndex.from_arrays(keys))
@@ -206,11 +206,8 @@ def unread_caption(table: pd.DataFrame) -> str:
     for agent, cells in rows.groupby(rows["agent"].astype(str), sort=True):
         every = table[table["agent"].astype(str) == agent]
         share = float(every["n_invalid"].sum() / every["n_items"].sum())
-        raised = (
-            (cells["if_guessed"].astype(float) - cells["mean"].astype(float)).max()
-            if "if_guessed" in cells.columns
-            else np.nan
-        )
+        guessed = cells.get("if_guessed", pd.Series(np.nan, index=cells.index)).astype(float)
+        raised = (guessed - cells["mean"].astype(float)).max()
         upper = f"; as guesses, up to {100 * raised:.0f} points more" if raised == raised else ""
         parts.append(f"{agent} {share:.0%} (at most {float(cells['unread'].max()):.0%} in a cell{upper})")
     if len(parts) > _MOST_NAMED:
@@ -248,13 +245,12 @@ def bounds_in_words(share: float, all_wrong: float, if_guessed: float) -> str:
 def unread_notes(scored: Scored) -> list[str]:
     """Whose replies could not be read more often than now and then (above :data:`NOTED`), with
     bounds, a sentence for each agent and paradigm."""
-    table = unread_shares(scored.items) if len(scored.items) else None
-    if table is None:
+    if not len(scored.items):
         return []
-    rows = [row for row in records(table) if row["unread"] > NOTED]
     return [
         f"{row['paradigm']}: {row['agent']}: {bounds_in_words(row['unread'], row['all_wrong'], row['if_guessed'])}."
-        for row in rows
+        for row in records(unread_shares(scored.items))
+        if row["unread"] > NOTED
     ]
 
 
@@ -276,11 +272,9 @@ def withheld_notes(scored: Scored, by: Sequence[str] = ()) -> list[str]:
         if (row["paradigm"], row["agent"]) not in gone
     ]
     conditions = [name for name in by if name in items.columns]
-    cells = (
-        [row for row in _over(work, ["paradigm", "agent", *conditions]) if (row["paradigm"], row["agent"]) not in gone]
-        if conditions
-        else []
-    )
+    cells = [
+        row for row in _over(work, ["paradigm", "agent", *conditions]) if (row["paradigm"], row["agent"]) not in gone
+    ]
     for row in cells[:_MOST_CELLS]:
         where = ", ".join(f"{name.removeprefix('factor_')} {row[name]}" for name in conditions)
         notes.append(_withheld(f"{row['agent']} at {where} in {row['paradigm']}", row["_unread"]))

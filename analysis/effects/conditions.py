@@ -108,7 +108,7 @@ def conditions_effect(
     twice = next((one for at, one in enumerate(names) if one in names[:at]), None)
     if twice is not None:
         raise SpanLabError(f"no {what}: '{plain_name(twice)}' is named twice in --along and --by")
-    _check_levels(items[x], MOST_PLACES, "along", paradigm)
+    _check_levels(items[[x]], MOST_PLACES, "along", paradigm)
     if panels:
         _check_levels(items[panels], MOST_PANELS, "by", paradigm)
     numeric = is_numeric(items[x])
@@ -189,13 +189,13 @@ def effect_of_file(part: Scored, paradigm: str, name: str) -> Effect:
     rows = compared(part)
     if not len(rows.items):
         raise SpanLabError(f"no effect {name}: these data of {paradigm} have no answers at {listed([*levels])}")
-    columns = (declared.along or declared.of, "") if at_once else (declared.of, declared.along)
-    signal = ""
+    columns, signal, meant = (declared.of, declared.along), "", ""
     if at_once:
+        columns = (declared.along or declared.of, "")
+        meant = f"Signal: {declared.pairs[0][0]}; noise: {declared.pairs[0][1]}."
         signals = part.items[written(part.items[declared.of]).eq(declared.pairs[0][0]).to_numpy(bool)]
         signal = str(next(iter(decoded(signals["correct_answer"]).dropna()), ""))
     effect = conditions_effect(rows, paradigm, *columns, declared.value, signal=signal)
-    meant = f"Signal: {declared.pairs[0][0]}; noise: {declared.pairs[0][1]}." if at_once else ""
     numeric = is_numeric(part.items[declared.of])
     differences = tuple(
         (
@@ -297,8 +297,7 @@ def columns_of(items: pd.DataFrame, by: str) -> list[str]:
     return [by] if there else [one.strip() for one in by.split(",") if one.strip()]
 
 
-def _check_levels(columns: pd.Series | pd.DataFrame, most: int, option: str, paradigm: str) -> None:
-    table = columns.to_frame() if isinstance(columns, pd.Series) else columns
+def _check_levels(table: pd.DataFrame, most: int, option: str, paradigm: str) -> None:
     many = len(table.apply(decoded).dropna().drop_duplicates())
     if many > most:
         names = " and ".join(map(plain_name, table.columns))
@@ -389,8 +388,7 @@ def _method(
                 f"no {what} of {value}: a question of {paradigm} is about several items at once and has one time, so"
                 f" that none is of a {plain_name(name)}"
             )
-    centre = "Mean" if value == "rt_ms" else "Median"
-    alone = "" if value == "rt_ms" else " A single person has no interval of a median."
+    centre, alone = ("Mean", "") if value == "rt_ms" else ("Median", " A single person has no interval of a median.")
     return (
         f"{centre} reaction time of each person's correct answers, averaged over people. Of"
         f" {plural(len(every), 'timed question')} {len(every) - len(right):,} answered wrongly are left out; none is"

@@ -20,7 +20,7 @@ import pandas as pd
 
 from ...human_data import published
 from ..data.coding import groups, records, with_whole
-from ..data.scoring import WHO, Scored, plural, score_table
+from ..data.scoring import WHO, Scored, as_scored, plural
 from ..data.style import GROUP_MEANS
 from ..inference import Claim, claim_of, claimed
 from ..means.bootstrap import FEW, LEVEL
@@ -84,7 +84,7 @@ def averages(
 ) -> pd.DataFrame:
     """The mean of a column per cell, such as ``rt_ms``; for ``correct`` this is :func:`accuracy`.
     Rows without a value are in no cell."""
-    scored = responses if isinstance(responses, Scored) else score_table(responses)
+    scored = as_scored(responses)
     return averages_of(unit_means(scored, by, who=who, value=value), value, level=level)
 
 
@@ -302,7 +302,7 @@ def primacy_recency(
         ``n_trials``, ``mean``, ``sem``, ``low``, ``high``, ``interval``, ``note`` and ``claim``: the
         difference of the two shares, told from 0.
     """
-    scored = responses if isinstance(responses, Scored) else score_table(responses)
+    scored = as_scored(responses)
     columns = ["unit", "n_units", "n_trials", "mean", "sem", "low", "high", "interval", "note", "claim"]
     estimator = EndsOfLists("stands_out", guessing=0.0)
     cells = estimator.cells(Scored(list_ends(scored.items), scored.intrusions, ()), ("list_length", "index"), who)
@@ -361,7 +361,7 @@ def intrusions(
         ``who``, ``by``, ``n_trials``, ``n_intrusions``, ``per_trial``; only agents of paradigms in
         which somebody intruded. Trials without one count as zero.
     """
-    scored = responses if isinstance(responses, Scored) else score_table(responses)
+    scored = as_scored(responses)
     wrong, items = scored.intrusions, scored.items
     keys = [*who, *by]
     table = pd.DataFrame(columns=[*keys, "n_trials", "n_intrusions"])
@@ -378,7 +378,7 @@ def intrusions(
 def unplaced(responses: pd.DataFrame | Scored, by: Sequence[str]) -> int:
     """Return how many scored items have no value in one of the columns ``by`` and are therefore in
     no cell."""
-    scored = responses if isinstance(responses, Scored) else score_table(responses)
+    scored = as_scored(responses)
     return int(scored.items[list(by)].isna().any(axis=1).sum())
 
 

@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from ...sessions.record.table import FURTHER
 from ..data.coding import coded, decoded, numbers, records
-from ..data.scoring import WHO, Scored, plural, score_table
+from ..data.scoring import WHO, Scored, as_scored, plural
 from ..data.style import GROUP_MEANS
 from ..data.unread import testable, withheld_cells
 from ..inference import Claim, Margin, claim_of, claimed, judged
@@ -117,7 +117,7 @@ class Effect:
     def applies(self, responses: pd.DataFrame | Scored) -> list[str]:
         """The paradigms among the responses that show this effect: they have its columns, and more
         than one condition along its axis."""
-        scored = _scored(responses)
+        scored = as_scored(responses)
         return [name for name in scored.parts if not self.missing(scored, name)]
 
     def missing(self, responses: pd.DataFrame | Scored, paradigm: str) -> str:
@@ -158,7 +158,7 @@ class Effect:
         who : columns that tell answerers apart
         cells : whether its cells are asked for, or only whether there is such an effect
         """
-        scored = _scored(responses)
+        scored = as_scored(responses)
         key = (self, paradigm, tuple(who))
         cells = cells or (*key, True) in scored.known  # with its cells it tells all that it tells without them
         return scored.once((*key, cells), lambda: self._evidence(scored.parts.get(paradigm), who, cells))
@@ -208,7 +208,7 @@ class Effect:
             empty, with the same columns, where the effect does not apply. Published people are rows
             whose ``agent_kind`` is ``group means``.
         """
-        scored = _scored(responses)
+        scored = as_scored(responses)
         if options:
             return self._computed(scored, paradigm, human, **options)
         return scored.once(("table", self, paradigm, human), lambda: self._computed(scored, paradigm, human)).copy()
@@ -238,7 +238,7 @@ class Effect:
         if evidence.lost and self.value == "correct":
             notes.append(f"{plural(evidence.lost, 'item')} without {self.x_title} left out.")
         if self.sensitivity is not None:
-            scored = _scored(responses)
+            scored = as_scored(responses)
             notes += filter(None, [self.sensitivity.meaning(self.prepared(scored.parts[paradigm]))])
         individual_rows = table[table["agent_kind"] != GROUP_MEANS]
         rough = int(
@@ -301,13 +301,9 @@ def _format_value(words: str, value: Any) -> str:
     return text.replace("1 items", "1 item").replace(" 1 items", " 1 item") if text.startswith("1 items") else text
 
 
-def _scored(responses: pd.DataFrame | Scored) -> Scored:
-    return responses if isinstance(responses, Scored) else score_table(responses)
-
-
 def ready(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str) -> Scored:
     """The rows of one paradigm that an effect is averaged over."""
-    scored = _scored(responses)
+    scored = as_scored(responses)
     return effect.prepared(scored.parts[paradigm])
 
 
@@ -437,7 +433,7 @@ def table_of(found: Sequence[Tested], panels: Sequence[str], margin: Margin | No
 def _found(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str) -> list[_Averages]:
     """Return the sources of contrasts: nothing where the effect does not apply, or is neither an
     average nor a sensitivity."""
-    scored = testable(_scored(responses))
+    scored = testable(as_scored(responses))
     if (effect.averages is None and effect.sensitivity is None) or effect.missing(scored, paradigm):
         return []
     cells = effect.evidence(scored, paradigm).cells[""]

@@ -516,14 +516,15 @@ def composed(
     wide, high = size_of(svg)
     body = svg.partition(">")[2]
     pad = 6.0
-    least = wide if sheet.width_mm is None else sheet.width_mm * PX
-    whole = max(wide, least) if sheet.width_mm else max(wide, 420.0)
+    whole, left, small = max(wide, 420.0), 0.0, False
+    if sheet.width_mm is not None:
+        whole, small = max(wide, sheet.width_mm * PX), sheet.width_mm < 120
+        left = (whole - wide) / 2
     look, ink, soft = theme["title"], theme["title"]["color"], theme["title"]["subtitleColor"]
     parts: list[str] = []
     top = pad
     if sheet.heading and title:
         words = title if isinstance(title, Mapping) else {"text": title}
-        small = sheet.width_mm is not None and sheet.width_mm < 120
         size, below = (12.0, 9.0) if small else (look["fontSize"], look["subtitleFontSize"])
         subtitle = words.get("subtitle") or []
         for line in wrapped(str(words.get("text", "")), size * _BOLD, whole - 2 * pad):
@@ -533,13 +534,11 @@ def composed(
             top += below * 1.3
             parts.append(_text(line, pad, top - 2, below, soft, look["font"]))
         top += 8
-    parts.append(
-        f'<g transform="translate({(whole - wide) / 2 if sheet.width_mm else 0:.2f},{top:.2f})">{body.rpartition("</svg>")[0]}</g>'  # noqa: E501
-    )
+    parts.append(f'<g transform="translate({left:.2f},{top:.2f})">{body.rpartition("</svg>")[0]}</g>')
     top += high
     x, row = pad, 16.0
     for one in legend:
-        size = 9.5 if sheet.width_mm is not None and sheet.width_mm < 120 else 11.5
+        size = 9.5 if small else 11.5
         need = 36 + text_width(one.label, size) + 14
         if x > pad and x + need > whole - pad + 14:
             x, top = pad, top + row
@@ -555,9 +554,8 @@ def composed(
         )
         x += need
     tall = top + (row if legend else 0) + pad
-    factor = least / whole if sheet.width_mm else 1.0
     unit = (
-        [f"{sheet.width_mm:g}mm", f"{tall * factor / PX:.3f}mm"]
+        [f"{sheet.width_mm:g}mm", f"{tall * (sheet.width_mm * PX / whole) / PX:.3f}mm"]
         if sheet.width_mm is not None
         else [f"{whole:g}", f"{tall:g}"]
     )

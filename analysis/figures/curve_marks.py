@@ -30,7 +30,7 @@ _ALONE, _AMONG_PEOPLE = {"strokeWidth": 1.3, "opacity": 0.55}, {"strokeWidth": 2
 def panel_label(length: Any) -> str:
     if isinstance(length, str):
         return length
-    return f"{int(length)} item{'' if int(length) == 1 else 's'}"
+    return plural(int(length), "item")
 
 
 def _plain(value: Any) -> int | float:
@@ -93,10 +93,7 @@ def _line_rows(
             for x, level in part.groupby(over)[column].mean().reset_index().itertuples(index=False)
         ]
         line = [(line[0][0] - step / 2, line[0][1]), *line, (line[-1][0] + step / 2, line[-1][1])] if line else []
-        rows += [
-            {"role": role, "x": x, "at": x, "mean": level} | ({"panel": panel_label(name)} if panel else {})
-            for x, level in line
-        ]
+        rows += [{"role": role, "x": x, "at": x, "mean": level} | _in_panel({panel: name}, panel) for x, level in line]
     return rows
 
 

@@ -264,9 +264,7 @@ def _varied(effect: Effect, table: pd.DataFrame) -> Effect:
 def constant(effect: Effect, table: pd.DataFrame) -> str:
     """The columns that are the same in all panels of an effect, in words; empty where there are
     none."""
-    alike = (
-        [name for name in effect.panels if table[name].nunique() == 1] if len(effect.panels) > 1 and len(table) else []
-    )
+    alike = [name for name in effect.panels if len(effect.panels) > 1 and table[name].nunique() == 1]
     return _only(effect, alike).panel(table.iloc[0].to_dict()) if alike else ""
 
 
@@ -310,7 +308,7 @@ def _in_panels(layers: dict[str, Any], panels: Sequence[str], columns: int) -> d
 
 def _names_along(effect: Effect, table: pd.DataFrame) -> list[str]:
     """Return the names along the horizontal axis; none where it has numbers."""
-    return [name for name in effect.order if name in set(table[effect.x])] if effect.order else []
+    return [name for name in effect.order if name in set(table[effect.x])]
 
 
 def _places(column: pd.Series, names: Sequence[str]) -> pd.Series:
@@ -344,10 +342,8 @@ def answers_of(
         return ready(effect, scored, paradigm).items
 
     def answers(mark: Mapping[str, Any]) -> MarkedAnswers | None:
-        cell = (
-            cells().get((mark.get("agent"), mark.get("panel"), mark.get("at"))) if mark.get("role") == "curve" else None
-        )
-        if cell is None or paradigm not in scored.parts:
+        cell = cells().get((mark.get("agent"), mark.get("panel"), mark.get("at")))
+        if mark.get("role") != "curve" or cell is None or paradigm not in scored.parts:
             return None
 
         def find() -> pd.DataFrame:

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from ...core.errors import SpanLabError
-from ..data.coding import coded, column_named, records
-from ..data.scoring import WHO, Scored, plural
+from ..data.coding import column_named, records
+from ..data.scoring import WHO, Scored, plural, worded
 from ..data.style import Look
 from ..data.unread import unread_caption, with_unread
 from ..effects.curves import overall
@@ -29,6 +29,7 @@ from .histogram_panels import (
     bars,
     heading_of,
     histogram_panels,
+    in_a_row,
     line,
     notes_on_panels,
     split_by,
@@ -208,7 +209,7 @@ def compute_errors(data: Data, wish: Wish) -> ComputedErrors:
     if len(unfitted):
         why = "; ".join(sorted(set(unfitted["note"].str.split("; ").str[0])))
         notes.append(
-            f"{len(unfitted)} of {plural(len(each), 'distribution')} {'has' if len(unfitted) == 1 else 'have'} no fit:"
+            f"{len(unfitted)} of {plural(len(each), 'distribution')} {worded(len(unfitted), 'has', 'have')} no fit:"
             f" {why}."
         )
     return ComputedErrors(
@@ -258,11 +259,16 @@ def _chart(
         panels.append(
             Panel(heading_of(row, by), f"{plural(len(mine), 'answer')}{missing}", colours[row["agent"]], marks)
         )
-    columns = coded(rows[by[0]])[1] if by else []
-    wide = len(columns) if 1 < len(columns) <= 6 and len(rows) % len(columns) == 0 else min(4, len(panels))
     axes, pointed = ("error (degrees)", "answers"), ("error", "answers")
     return histogram_panels(
-        panels, (-half, half), top * 1.05, wide=wide, axes=axes, tooltip=pointed, title=title, subtitle=subtitle
+        panels,
+        (-half, half),
+        top * 1.05,
+        wide=in_a_row(rows, by),
+        axes=axes,
+        tooltip=pointed,
+        title=title,
+        subtitle=subtitle,
     )
 
 

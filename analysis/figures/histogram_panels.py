@@ -50,6 +50,13 @@ def notes_on_panels(count: int) -> list[str]:
     return [f"{plural(count - MOST, 'panel')} of {count} are not drawn; the table has all."] if count > MOST else []
 
 
+def in_a_row(rows: pd.DataFrame, by: Sequence[str]) -> int:
+    """How many panels stand in a row, of one for each of these rows: one for each value of the first condition
+    where these are few, else four at most."""
+    values = sum(rows[name].nunique() for name in by[:1])
+    return values if 1 < values <= 6 and len(rows) % values == 0 else min(4, len(rows))
+
+
 def heading_of(row: Mapping[Any, Any], by: Sequence[str]) -> str:
     """The heading of a panel: whose answers (what tells people apart comes first, as long headings
     are cut), and in which condition."""

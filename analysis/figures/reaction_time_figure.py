@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from ...core.errors import SpanLabError
-from ..data.coding import coded, column_named, records
-from ..data.scoring import WHO, Scored, plural
+from ..data.coding import column_named, records
+from ..data.scoring import WHO, Scored, plural, worded
 from ..data.style import Look, competitors
 from ..effects.reaction_times import ENOUGH, KINDS, ExGaussian, over_people, reaction_times, timed_questions
 from .effect_figure import looks_of
@@ -25,6 +25,7 @@ from .histogram_panels import (
     bars,
     heading_of,
     histogram_panels,
+    in_a_row,
     line,
     notes_on_panels,
     split_by,
@@ -73,8 +74,10 @@ def compute_reaction_times(data: Data, wish: Wish) -> ComputedTimes:
     notes = notes_on_panels(len(each))
     rough = int(each["note"].ne("").sum())
     if rough:
-        lacking = "has no fit, or a fit" if rough == 1 else "have no fit, or a fit"
-        notes.append(f"{rough} of {plural(len(each), 'distribution')} {lacking} without intervals; the table says why.")
+        notes.append(
+            f"{rough} of {plural(len(each), 'distribution')} {worded(rough, 'has', 'have')} no fit, or a fit without"
+            " intervals; the table says why."
+        )
     shown = table[
         [
             "agent",
@@ -117,11 +120,7 @@ def _paradigm(data: Data, wish: Wish) -> str:
             f"several paradigms of these data have {NAME}: {', '.join(timed)}; choose one with --paradigm"
         )
     if not timed or named:
-        whose = (
-            sorted(set(data.scored.items.loc[~data.scored.items["agent_kind"].isin(KINDS), "agent"]))
-            if len(data.scored.items)
-            else []
-        )
+        whose = sorted(set(data.scored.items.loc[~data.scored.items["agent_kind"].isin(KINDS), "agent"]))
         machines = f" Times of machines ({', '.join(whose)}) mean nothing and are not used." if whose else ""
         where = named[0] if named else ", ".join(there) or "these data"
         raise SpanLabError(f"no figure {NAME}: no person's correct answers in {where} have a reaction time.{machines}")
@@ -148,11 +147,16 @@ def _chart(
         beyond = int((mine > edges[-1]).sum())
         below = f"{plural(len(mine), 'time')}" + (f", {beyond} beyond" if beyond else "")
         panels.append(Panel(heading_of(row, by), below, colours[row["agent"]], marks))
-    columns = coded(rows[by[0]])[1] if by else []
-    wide = len(columns) if 1 < len(columns) <= 6 and len(rows) % len(columns) == 0 else min(4, len(panels))
     across, axes = (float(edges[0]), float(edges[-1])), ("reaction time (ms)", "times")
     return histogram_panels(
-        panels, across, top * 1.05, wide=wide, axes=axes, tooltip=("time", "times"), title=title, subtitle=subtitle
+        panels,
+        across,
+        top * 1.05,
+        wide=in_a_row(rows, by),
+        axes=axes,
+        tooltip=("time", "times"),
+        title=title,
+        subtitle=subtitle,
     )
 
 

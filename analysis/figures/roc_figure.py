@@ -7,13 +7,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from ..data.coding import coded, column_named, records
-from ..data.scoring import WHO, Scored, plural
+from ..data.coding import column_named, records
+from ..data.scoring import WHO, Scored, plural, worded
 from ..data.style import Look
 from ..data.unread import testable, unread_caption, with_unread
 from ..effects.confidence import Rated, model_of, rated_questions, roc_over_people, roc_points, roc_table
@@ -22,7 +22,7 @@ from ..stats.rated_detection import ENOUGH
 from .charts import grid, panel_of, title_lines
 from .effect_figure import looks_of
 from .figure import Computed, FigureDeclaration, Wish, chosen, lines, why_not
-from .histogram_panels import MOST, heading_of, notes_on_panels, split_by
+from .histogram_panels import MOST, heading_of, in_a_row, notes_on_panels, split_by
 from .marked_answers import MarkedAnswers, answers_of_panels
 
 if TYPE_CHECKING:
@@ -62,6 +62,29 @@ _SHOWN = (
 )
 
 
+class Axes(NamedTuple):
+    """How false alarms and hits are drawn: the name of the figure, their titles and columns, and the scale of
+    both."""
+
+    title: str
+    titles: tuple[str, str]
+    columns: tuple[str, str]
+    ends: tuple[float, float]
+    ticks: tuple[float, ...]
+    format: str
+
+
+SHARES = Axes("ROC", ("false alarms", "hits"), ("false_alarms", "hits"), (0.0, 1.0), (0, 0.5, 1), ".1~f")
+Z = Axes(
+    "ROC in z-scores",
+    ("z(false alarms)", "z(hits)"),
+    ("z_false_alarms", "z_hits"),
+    (-_FURTHEST, _FURTHEST),
+    (-2, 0, 2),
+    "d",
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class ComputedCurves(Computed):
     """Receiver operating characteristics: a row for each person and model, and one for all people
@@ -70,13 +93,13 @@ class ComputedCurves(Computed):
     points: pd.DataFrame
 
 
-def compute_curves(name: str, z: bool, data: Data, wish: Wish) -> ComputedCurves:
+def compute_curves(name: str, axes: Axes, data: Data, wish: Wish) -> ComputedCurves:
     """Receiver operating characteristics in one paradigm.
 
     Parameters
     ----------
     name : of the figure
-    z : whether it is drawn in z-scores; its table then has the points
+    axes : how false alarms and hits are drawn; the table of z-scores has the points
 
     Raises
     ------
@@ -93,25 +116,27 @@ def compute_curves(name: str, z: bool, data: Data, wish: Wish) -> ComputedCurves
     each["p"] = each["p"].where(each["agent"].isin(set(testable(part, by).items["agent"])))
     points = roc_points(rated, by=by)
     table = pd.concat([each, roc_over_people(each, by=by)], ignore_index=True)
-    title = f"{data.titles[paradigm]}: {'ROC in z-scores' if z else 'ROC'}"
+    title = f"{data.titles[paradigm]}: {axes.title}"
     notes = notes_on_panels(len(each))
     unfitted = each[each["d_a"].isna()]
     if len(unfitted):
-        have = "has" if len(unfitted) == 1 else "have"
         notes.append(
-            f"{len(unfitted)} of {plural(len(each), 'curve')} {have} no fit:"
+            f"{len(unfitted)} of {plural(len(each), 'curve')} {worded(len(unfitted), 'has', 'have')} no fit:"
             f" {'; '.join(sorted(set(unfitted['note'])))}."
         )
     missing = int(each["n_missing"].sum())
     if missing:
         notes.append(f"{plural(missing, 'question')} without an answer or without a rating left out.")
     below = _caption(rated) + unread_caption(with_unread(overall(part)))
+    shown = table[["agent", "participant", *by, *_SHOWN]]
+    if axes is Z:
+        table = shown = points
     return ComputedCurves(
         title=title,
         caption=below,
-        table=points if z else table,
-        shown=points if z else table[["agent", "participant", *by, *_SHOWN]],
-        picture=lambda looks: _chart(rated, each.iloc[:MOST], points, by, looks, title, lines(below), z),
+        table=table,
+        shown=shown,
+        picture=lambda looks: _chart(rated, each.iloc[:MOST], points, by, looks, title, lines(below), axes),
         looks=looks_of(each),
         notes=notes,
         points=points,
@@ -147,25 +172,23 @@ def _chart(
     agents: Sequence[Look],
     title: str,
     subtitle: str,
-    z: bool,
+    axes: Axes,
 ) -> dict[str, Any]:
     """A panel for each row of the table: its points, and the fitted curve."""
     keys = [*WHO, "participant", *by]
     of_each = dict(iter(points.groupby(keys, sort=True, observed=True, dropna=False))) if len(points) else {}
     colours = {look.label: look.light for look in agents}
-    columns = coded(rows[by[0]])[1] if by else []
-    wide = len(columns) if 1 < len(columns) <= 6 and len(rows) % len(columns) == 0 else min(4, len(rows))
+    wide = in_a_row(rows, by)
     panels, values = [], []
     for place, row in enumerate(records(rows)):
-        curve = of_each.get(tuple(row[name] for name in keys))
+        curve = of_each.get(tuple(row[name] for name in keys), points.iloc[:0])
         numbers = (("area", "auc"), ("d_a", "d_a"), ("slope", "slope"))
         below = (
             ", ".join(f"{word} {row[name]:.2f}" for word, name in numbers if not math.isnan(row[name])) or "no curve"
         )
-        x_title, y_title = ("z(false alarms)", "z(hits)") if z else ("false alarms", "hits")
-        layers = _layers(
-            colours[row["agent"]], x_title if place >= len(rows) - wide else "", y_title if not place % wide else "", z
-        )
+        x_title = axes.titles[0] if place >= len(rows) - wide else ""
+        y_title = axes.titles[1] if not place % wide else ""
+        layers = _layers(colours[row["agent"]], x_title, y_title, axes)
         heading = {
             "text": heading_of(row, by),
             "subtitle": below,
@@ -178,18 +201,16 @@ def _chart(
             panel_of(layers, f"datum.part == {place}", heading | {"frame": "group", "offset": 8, "limit": _SIDE + 40})
         )
         values += [
-            one | {"part": place}
-            for one in (*_diagonal(z), *_line(row, rated.forced, z), *(_marks(curve, z) if curve is not None else ()))
+            one | {"part": place} for one in (*_diagonal(axes), *_line(row, rated.forced, axes), *_marks(curve, axes))
         ]
     return grid(panels, values, columns=wide, spacing=(96, 56), title=title_lines(title, subtitle))
 
 
-def _diagonal(z: bool) -> list[dict[str, Any]]:
-    low, high = (-_FURTHEST, _FURTHEST) if z else (0.0, 1.0)
-    return [{"role": "diagonal", "x": end, "y": end} for end in (low, high)]
+def _diagonal(axes: Axes) -> list[dict[str, Any]]:
+    return [{"role": "diagonal", "x": end, "y": end} for end in axes.ends]
 
 
-def _line(row: Mapping[Any, Any], forced: bool, z: bool) -> list[dict[str, Any]]:
+def _line(row: Mapping[Any, Any], forced: bool, axes: Axes) -> list[dict[str, Any]]:
     """The fitted curve; nothing where nothing was fitted."""
     from scipy.special import ndtr
 
@@ -198,15 +219,15 @@ def _line(row: Mapping[Any, Any], forced: bool, z: bool) -> list[dict[str, Any]]
         return []
     at = np.linspace(-_FURTHEST, _FURTHEST, _POINTS)
     heights = model.intercept + model.slope * at
-    if z:
+    if axes is Z:
         inside = np.abs(heights) <= _FURTHEST
         return [{"role": "fit", "x": float(x), "y": float(y)} for x, y in zip(at[inside], heights[inside], strict=True)]
     ends = [(0.0, 0.0), *zip(ndtr(at), ndtr(heights), strict=True), (1.0, 1.0)]
     return [{"role": "fit", "x": float(x), "y": float(y)} for x, y in ends]
 
 
-def _marks(points: pd.DataFrame, z: bool) -> list[dict[str, Any]]:
-    x, y = ("z_false_alarms", "z_hits") if z else ("false_alarms", "hits")
+def _marks(points: pd.DataFrame, axes: Axes) -> list[dict[str, Any]]:
+    x, y = axes.columns
     known = points[points[x].notna() & points[y].notna()]
     return [
         {
@@ -216,21 +237,22 @@ def _marks(points: pd.DataFrame, z: bool) -> list[dict[str, Any]]:
             "criterion": f"{row['answer']}, {row['confidence']:g} or surer",
         }
         for row in records(known)
-        if not z or max(abs(row[x]), abs(row[y])) <= _FURTHEST
+        if axes is SHARES or max(abs(row[x]), abs(row[y])) <= _FURTHEST
     ]
 
 
-def _layers(colour: str, x_title: str, y_title: str, z: bool) -> dict[str, Any]:
+def _layers(colour: str, x_title: str, y_title: str, axes: Axes) -> dict[str, Any]:
     """Diagonal, curve and points of one panel."""
-    domain, ticks = ([-_FURTHEST, _FURTHEST], [-2, 0, 2]) if z else ([0.0, 1.0], [0, 0.5, 1])
-    axis = {"grid": False, "values": ticks, "format": "d" if z else ".1~f"}
-    scale = {"domain": domain, "nice": False}
+    axis = {"grid": False, "values": list(axes.ticks), "format": axes.format}
+    scale = {"domain": list(axes.ends), "nice": False}
     x = {"field": "x", "type": "quantitative", "title": x_title or None, "scale": scale, "axis": axis}
     y = {"field": "y", "type": "quantitative", "title": y_title or None, "scale": scale, "axis": axis | {"grid": True}}
     pointed = [
         {"field": "criterion", "type": "nominal", "title": "criterion"},
-        {"field": "x", "type": "quantitative", "title": "z(false alarms)" if z else "false alarms", "format": ".2f"},
-        {"field": "y", "type": "quantitative", "title": "z(hits)" if z else "hits", "format": ".2f"},
+        *(
+            {"field": field, "type": "quantitative", "title": title, "format": ".2f"}
+            for field, title in zip("xy", axes.titles, strict=True)
+        ),
     ]
     encoding, ordered = {"x": x, "y": y}, {"order": {"field": "x", "type": "quantitative"}}
     layer = [
@@ -256,7 +278,7 @@ def _layers(colour: str, x_title: str, y_title: str, z: bool) -> dict[str, Any]:
 ROC = FigureDeclaration(
     "roc",
     "ROC from ratings of confidence",
-    partial(compute_curves, "roc", False),
+    partial(compute_curves, "roc", SHARES),
     _UNRATED,
     _lacking,
     line="ROC from ratings of confidence, with area, d_a and slope of the unequal-variance model",
@@ -266,7 +288,7 @@ ROC = FigureDeclaration(
 ZROC = FigureDeclaration(
     "zroc",
     "ROC in z-scores",
-    partial(compute_curves, "zroc", True),
+    partial(compute_curves, "zroc", Z),
     _UNRATED,
     _lacking,
     line="ROC in z-scores, with the line of the unequal-variance model",

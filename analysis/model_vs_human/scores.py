@@ -24,7 +24,7 @@ from ...sessions.record.table import FURTHER
 from ..data.coding import decoded, records
 from ..data.coding import numbers as plain_numbers
 from ..data.exclusions import SELECTED
-from ..data.scoring import WHO, Scored, plural, score_table
+from ..data.scoring import WHO, Scored, as_scored, plural
 from ..data.unread import beside_shares, testable
 from ..effects.curves import published_curve
 from ..guessing import CIRCULAR
@@ -102,7 +102,7 @@ def scores(
     SpanLabError
         when nobody is called as ``against`` says.
     """
-    scored = responses if isinstance(responses, Scored) else score_table(responses)
+    scored = as_scored(responses)
     if against and against not in set(scored.items["agent"]):
         there = ", ".join(sorted(set(scored.items["agent"]))) or "nobody"
         raise SpanLabError(f"nobody is called '{against}' in these data; there are {there}")

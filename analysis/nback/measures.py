@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from ..data.coding import decoded, first_rows, numbers
-from ..data.scoring import SAME_TRIAL, UNIT_SESSION, WHO, Scored, has_blocks, plural, score_table
+from ..data.scoring import SAME_TRIAL, UNIT_SESSION, WHO, Scored, as_scored, has_blocks, plural
 from ..stats.signal_detection import Correction, detection
 
 
@@ -114,7 +114,7 @@ def nback_blocks(
         and :data:`BLOCK_COLUMNS`; empty when there are no blocks. Rates are proportions, NaN where
         nothing was counted.
     """
-    items = (responses if isinstance(responses, Scored) else score_table(responses)).items
+    items = as_scored(responses).items
     head = list(dict.fromkeys([*who, "participant", "session", "unit_trial", UNIT_SESSION, SAME_TRIAL, "oracle", *by]))
     if not has_blocks(items):
         return pd.DataFrame(

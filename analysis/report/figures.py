@@ -13,7 +13,7 @@ from ...core.errors import SpanLabError, UnwritableError
 from ..data.coding import plain_name, records
 from ..data.loading import Data
 from ..data.numbers import counted, decimals, limits, missing, number, p_value, whole, with_sign
-from ..data.scoring import plural
+from ..data.scoring import plural, worded
 from ..data.style import GROUP_MEANS, Look, competitors
 from ..data.unread import UNREAD_COLUMNS
 from ..effects.effect import Effect
@@ -318,8 +318,9 @@ def _shares(effect: Effect) -> bool:
     return effect.value == "correct" and effect.averages is not None
 
 
-def _value(value: Any, shares: bool) -> str:
-    return percent(value) if shares else number(value)
+def _ends(low: float, high: float) -> str:
+    """``50–74%``; a dash where there is no interval."""
+    return between(low, high) or "–"
 
 
 def _ordered(computed: ComputedEffect, table: pd.DataFrame) -> pd.DataFrame:
@@ -338,22 +339,17 @@ def _panel(effect: Effect) -> list[PageColumn]:
 
 
 def _effect_numbers(computed: ComputedEffect, file: str) -> PageTable:
-    effect, shares = computed.effect, _shares(computed.effect)
-
-    def sem(row: Mapping[Any, Any]) -> str:
-        return percent_points(row["sem"]) if shares else number(row["sem"])
-
-    def interval(row: Mapping[Any, Any]) -> str:
-        return (between(row["low"], row["high"]) or "–") if shares else limits(row["low"], row["high"])
-
+    effect, value, error, ends, caption = computed.effect, number, number, limits, ""
+    if _shares(effect):
+        value, error, ends, caption = percent, percent_points, _ends, "s.e.m. in percentage points."
     columns: list[PageColumn] = [
         words_of("agent", "who"),
         *_panel(effect),
         (effect.x_title, lambda row: str(row[effect.x]) if isinstance(row[effect.x], str) else f"{row[effect.x]:g}"),
-        (effect.measure, lambda row: _value(row["mean"], shares)),
-        ("s.e.m.", sem),
-        ("95% interval", interval),
-        ("chance", lambda row: "" if row["chance"] != row["chance"] else _value(row["chance"], shares)),
+        (effect.measure, lambda row: value(row["mean"])),
+        ("s.e.m.", lambda row: error(row["sem"])),
+        ("95% interval", lambda row: ends(row["low"], row["high"])),
+        ("chance", lambda row: "" if row["chance"] != row["chance"] else value(row["chance"])),
         *[
             (name.replace("_", " "), lambda row, name=name: percent(row[name]))
             for name in (*RATES, *UNREAD_COLUMNS)
@@ -370,7 +366,7 @@ def _effect_numbers(computed: ComputedEffect, file: str) -> PageTable:
         _ordered(computed, computed.table),
         columns,
         "The numbers",
-        "s.e.m. in percentage points." if shares else "",
+        caption,
         words=words,
         file=file,
     )
@@ -378,12 +374,13 @@ def _effect_numbers(computed: ComputedEffect, file: str) -> PageTable:
 
 def _trends(computed: ComputedEffect, table: pd.DataFrame, file: str, *, between: bool = False) -> PageTable:
     """Slopes and differences along the axis, or between panels."""
-    effect, shares = computed.effect, _shares(computed.effect)
-    scale = 100 if shares else 1
+    effect, scale, least, unit = computed.effect, 1, 2, "units of the vertical axis"
+    if _shares(effect):
+        scale, least, unit = 100, 1, "percentage points"
     declared = "alike" in table.columns and bool(table["alike"].ne("").any())
 
     def signed(row: Mapping[Any, Any], name: str) -> str:
-        digits = decimals(scale * row["low"], scale * row["high"], 1 if shares else 2)
+        digits = decimals(scale * row["low"], scale * row["high"], least)
         return "–" if row[name] != row[name] else with_sign(scale * row[name], digits)
 
     def interval(row: Mapping[Any, Any]) -> str:
@@ -396,29 +393,31 @@ def _trends(computed: ComputedEffect, table: pd.DataFrame, file: str, *, between
     def tested(row: Mapping[Any, Any]) -> str:
         return "–" if row["t"] != row["t"] else f"t({row['df']:.1f}) = {with_sign(row['t'])}"
 
+    of_family: list[PageColumn] = [
+        ("p (of all)", lambda row: p_value(row["p_family"])),
+        ("95% interval (of all)", of_all),
+    ]
     columns: list[PageColumn] = [
         words_of("agent", "who"),
         *([] if between else _panel(effect)),
         *([("difference", lambda row: str(row["contrast"]))] if effect.order or between else []),
         ("value", lambda row: signed(row, "value")),
-        (
-            "95% interval",
-            lambda row: "–" if row["low"] != row["low"] else f"{signed(row, 'low')} to {signed(row, 'high')}",
-        ),
+        ("95% interval", interval),
         ("guessing", lambda row: signed(row, "guessing")),
         ("test", tested),
         ("p", lambda row: p_value(row["p"])),
-        *([("p (of all)", lambda row: p_value(row["p_family"]))] if "p_family" in table.columns else []),
-        *([("95% interval (of all)", of_all)] if "p_family" in table.columns else []),
+        *(of_family if "p_family" in table.columns else []),
         *([("alike?", lambda row: str(row["alike"]))] if declared else []),
         ("n", lambda row: counted(row["n_units"], row["unit"])),
         words_of("note"),
     ]
-    unit = "percentage points" if shares else "units of the vertical axis"
-    what = (
-        f"Differences of conditions, in {unit}."
+    title, what = (
+        ("Differences, with tests", f"Differences of conditions, in {unit}.")
         if effect.order
-        else f"Slope of a straight line, in {unit} for each step of 1 along {effect.x_title}."
+        else (
+            "Slopes, with tests",
+            f"Slope of a straight line, in {unit} for each step of 1 along {effect.x_title}.",
+        )
     )
     explanation = (
         f"{what} Two-tailed t-tests against what guessing gives; p values are not corrected for their number; only"
@@ -427,15 +426,13 @@ def _trends(computed: ComputedEffect, table: pd.DataFrame, file: str, *, between
     withheld = int(table["low"].isna().sum())
     if withheld:
         explanation += (
-            f" {withheld} of {len(table)} {'has' if withheld == 1 else 'have'} no interval and no test; the note says"
-            " why."
+            f" {withheld} of {len(table)} {worded(withheld, 'has', 'have')} no interval and no test; the note says why."
         )
     if declared:
         explanation += (
             " Alike: two one-sided t-tests (TOST) at 5% within the margin that was declared; undecided is not a"
             " verdict."
         )
-    title = "Differences, with tests" if effect.order else "Slopes, with tests"
     if between:
         title, explanation = (
             "Differences between panels, with tests",

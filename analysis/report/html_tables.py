@@ -11,7 +11,7 @@ import pandas as pd
 
 from ...core.agent_kinds import kind_named
 from ..data.coding import records
-from ..data.numbers import counted, missing, p_value, with_sign
+from ..data.numbers import counted, missing, number, p_value, with_sign
 from .text import between, percent, ranked
 
 #: Longer tables are cut on the page; the file has every row.
@@ -87,13 +87,14 @@ def unread_columns(frame: pd.DataFrame) -> list[PageColumn]:
     return [("unread", share), ("right if unread are wrong, guesses", bounds)] if "unread" in frame.columns else []
 
 
+def hundred(value: float | None) -> float | None:
+    """A share in percent, for a gauge; None where there is none."""
+    return None if value is None or math.isnan(value) else round(100 * value, 2)
+
+
 def overall_rows(total: pd.DataFrame, intruded: pd.DataFrame, looks: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Rows of the table "everything together"; ``mean``, ``low``, ``high`` and ``chance`` in
     percent for its gauge."""
-
-    def hundred(value: float) -> float | None:
-        return None if math.isnan(value) else round(100 * value, 2)
-
     wrong = dict(zip(intruded["agent"], intruded["per_trial"], strict=True)) if len(intruded) else {}
     return [
         {
@@ -109,7 +110,7 @@ def overall_rows(total: pd.DataFrame, intruded: pd.DataFrame, looks: Mapping[str
             "invalid": f"{row['n_invalid']:,}",
             "unread": percent(row.get("unread", math.nan)),
             "if_guessed": percent(row.get("if_guessed", math.nan)),
-            "intrusions": f"{wrong[row['agent']]:.2f}" if row["agent"] in wrong else "–",
+            "intrusions": number(wrong.get(row["agent"])),
             "mean": hundred(row["mean"]) or 0,
             "low": hundred(row["low"]),
             "high": hundred(row["high"]),

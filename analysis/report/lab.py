@@ -15,7 +15,7 @@ from ...core.errors import SpanLabError
 from ..data.coding import records
 from ..data.exclusions import Exclusions
 from ..data.numbers import limits, number, whole
-from ..data.scoring import plural
+from ..data.scoring import and_more, plural
 from ..data.sessions import SessionFacts, SpanFacts
 from ..data.style import listed
 from ..data.timing import IN_BROWSERS, session_timing, verdict
@@ -164,7 +164,7 @@ def _alone(items: pd.DataFrame) -> list[str]:
 
 def _guessers(items: pd.DataFrame) -> list[str]:
     """Who may have guessed among people (or sessions of a machine) who are nearly always right."""
-    guess = items["blind"].fillna(items["chance"]) if "blind" in items.columns else items["chance"]
+    guess = items["blind"].fillna(items["chance"])
     work = items.assign(_right=items["correct"].astype(float), _guess=guess.astype(float))
     people = items["participant"].astype(str)
     work["_unit"] = people.where(people != "", items["session"].astype(str))
@@ -218,7 +218,7 @@ def _bounds(items: pd.DataFrame) -> list[dict[Any, Any]]:
 def _some(words: Iterable[str]) -> str:
     """The first few of some words, and how many more there are."""
     words = list(dict.fromkeys(words))
-    return ", ".join(words[:_NAMED]) + (f" and {len(words) - _NAMED} more" if len(words) > _NAMED else "")
+    return ", ".join(words[:_NAMED]) + and_more(words, _NAMED)
 
 
 @dataclass(frozen=True)
@@ -318,7 +318,7 @@ def spans_part(spans: Sequence[SpanFacts], folder: Folder, with_rules: bool = Fa
 
 
 def _heading(title: str, conditions: str, factor: str, rule: str) -> str:
-    return f"{title}{', ' + conditions if conditions else ''} ({factor}, by a {rule})"
+    return f"{', '.join(filter(None, (title, conditions)))} ({factor}, by a {rule})"
 
 
 def span_table(spans: Sequence[SpanFacts]) -> pd.DataFrame:
@@ -338,9 +338,9 @@ def span_table(spans: Sequence[SpanFacts]) -> pd.DataFrame:
 
 
 def _row(one: SpanFacts) -> dict[str, Any]:
-    facts, result = one.facts, one.result
-    over = result is not None and one.over
-    value = result["span"] if result is not None and over else None
+    facts, result = one.facts, one.result or {}
+    over = bool(result) and one.over
+    value = result["span"] if over else None
     below = value is None and over and one.rule == "span test"
     span = "–" if value is None else f"{value:g}"
     if below:
@@ -357,8 +357,8 @@ def _row(one: SpanFacts) -> dict[str, Any]:
         "below_start": below,
         "factor": one.factor,
         "rule": one.rule,
-        "trials": result["trials"] if result is not None else 0,
-        "correct_trials": result["correct_trials"] if result is not None else 0,
+        "trials": result.get("trials", 0),
+        "correct_trials": result.get("correct_trials", 0),
         "session": facts.name,
         "note": "; ".join(filter(None, (_note(one, over), "pilot" if facts.pilot else ""))),
     }

@@ -23,7 +23,7 @@ from ..figures.marked_answers import MarkedAnswers
 from ..model_vs_human.differences import CommonConditions, Difference
 from ..stats.agreement import MOST_ANSWERERS
 from .folder import Folder
-from .html_tables import PageColumn, PageTable, page_table, words_of
+from .html_tables import PageColumn, PageTable, hundred, page_table, words_of
 from .text import between, percent, ranked
 
 if TYPE_CHECKING:
@@ -307,9 +307,8 @@ def _line(
     elif mine is not None and known:
         reference = (mine.people, mine.people_low, mine.people_high)
     interval = between(row["low"], row["high"])
-    description = f"{row['agent']}: {percent(row['mean'])} right" + (f" (95% interval {interval})" if interval else "")
-    description += f", {conditions}" if conditions else ""
-    description += _unread(row, conditions)
+    right = f"{row['agent']}: {percent(row['mean'])} right" + (f" (95% interval {interval})" if interval else "")
+    description = ", ".join(filter(None, (right, conditions))) + _unread(row, conditions)
     label = percent(row["mean"])
     if (
         mine is not None
@@ -317,15 +316,15 @@ def _line(
         and (row["agent_kind"] != PARTICIPANT.name or all(one.against == mine.against for one in differences.values()))
     ):
         label = _points(mine.value, mine.low, mine.high)
-        description += f"; difference from {mine.against} {label} points, over the same {mine.over or 'answers'}"
-        description += f", {mine.left_out}" if mine.left_out else ""
-    places = [_hundred(one) for one in reference]
+        apart = f"; difference from {mine.against} {label} points, over the same {mine.over or 'answers'}"
+        description += ", ".join(filter(None, (apart, mine.left_out)))
+    places = [hundred(one) for one in reference]
     return OverviewLine(
         row["agent"],
         looks[row["agent"]],
         100 * row["mean"],
-        _hundred(row["low"]),
-        _hundred(row["high"]),
+        hundred(row["low"]),
+        hundred(row["high"]),
         places[0],
         places[1],
         places[2],
@@ -373,10 +372,6 @@ def _points(value: float, low: float, high: float) -> str:
     digits = decimals(100 * low, 100 * high)
     text, *ends = (with_sign(100 * number, digits) for number in (value, low, high) if number == number)
     return f"{text} ({' to '.join(ends)})" if ends else text
-
-
-def _hundred(value: float) -> float | None:
-    return None if value is None or value != value else round(100 * value, 2)
 
 
 def _table_row(

@@ -302,8 +302,8 @@ def _notes(data: Data, names: Sequence[str], spans: int) -> list[Remark]:
     if not names and not spans:
         notes.append(Remark("There is nothing to draw: no scored answers are left.", warning=True))
     if spans and names:
-        are = "is adaptive: it is" if spans == 1 else "are adaptive: they are"
-        notes.append(Remark(f"{plural(spans, 'session')} {are} in the table of spans alone."))
+        adaptive = plural(spans, "session is adaptive: it is", "sessions are adaptive: they are")
+        notes.append(Remark(f"{adaptive} in the table of spans alone."))
     if pilots := len(data.spans) - spans:
         notes.append(Remark(f"{plural(pilots, 'adaptive session')} left out: pilot."))
     exclusion_notes = data.exclusions.notes if data.exclusions else ()
@@ -471,10 +471,13 @@ def _curves(data: Data, against: str, folder: Folder, commands: ReportCommands) 
         *unread_columns(far),
         words_of("note"),
     ]
-    file = folder.table("curve_distances_from_people" if against else "curve_distances", far)
+    name, people, text = "curve_distances", "published people", _PUBLISHED
+    if against:
+        name, people, text = "curve_distances_from_people", f"“{against}”", _EACH
+    file = folder.table(name, far)
     return _part(
-        f"Curves compared with {f'“{against}”' if against else 'published people'}",
-        _EACH if against else _PUBLISHED,
+        f"Curves compared with {people}",
+        text,
         page_table(far, columns, "Correlation and distance", words=("paradigm", "curve", "against"), file=file),
         commands.scores(against=against),
     )

@@ -3,7 +3,6 @@ which it is used, as a claim about each person and model, and what is said of it
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -17,7 +16,7 @@ from ...core.errors import SpanLabError
 from ..data.coding import records
 from ..data.loading import Data
 from ..data.numbers import decimals, with_sign
-from ..data.scoring import Scored, plural
+from ..data.scoring import Scored, plural, worded
 from ..data.style import GROUP_MEANS, Look, listed, of_kinds, same_trials
 from ..data.unread import testable, testable_cells, with_unread, withheld_notes
 from ..effects.curves import intrusions, overall, primacy_recency, sources
@@ -162,8 +161,8 @@ def _slope(one: ComputedEffect) -> EffectClaims | None:
     found = _of_rows(one, table)
     if not found:
         return None
-    step = {"set_size": "item", "list_length": "item", "serial_position": "place in the list"}.get(one.effect.x, "unit")
-    lead = f"for each further {step}{f' of {one.effect.x_title}' if step == 'unit' else ''}, "
+    step = {"set_size": "item", "list_length": "item", "serial_position": "place in the list"}
+    lead = f"for each further {step.get(one.effect.x, f'unit of {one.effect.x_title}')}, "
     return EffectClaims(f"Slope of {one.effect.title}{where}", ((lead, found[0]),), table=(one.effect.name, found[1]))
 
 
@@ -224,8 +223,9 @@ class NBack:
         part = part[~pd.MultiIndex.from_frame(part[["agent", "n"]]).isin(always)]
         said = {}
         for agent, curve in part.sort_values("n").groupby("agent"):
-            places = [curve.iloc[0], curve.iloc[-1]] if len(curve) > 1 else [curve.iloc[0]]
-            said[str(agent)] = "; d′ " + ", ".join(f"{one['mean']:.1f} at {one['n']}-back" for one in places)
+            first, *further = records(curve)
+            places = (f"{one['mean']:.1f} at {one['n']}-back" for one in (first, *further[-1:]))
+            said[str(agent)] = f"; d′ {', '.join(places)}"
         return said
 
     def notes(self) -> list[Remark]:
@@ -328,11 +328,12 @@ class Numbers:
     def undescribed(self) -> list[str]:
         """Whom a mean does not describe: people who carry an effect, or consist of two groups."""
         said = []
-        for name, one in ((claim.agent, claim.each) for claim in (self.effect.claims if self.effect else ())):
-            many, rest = without_carriers(np.array(one.values), one.noise) if one else (0, math.nan)
-            if one and many:
+        claims = self.effect.claims if self.effect else ()
+        for name, one in ((claim.agent, claim.each) for claim in claims if claim.each):
+            many, rest = without_carriers(np.array(one.values), one.noise)
+            if many:
                 whole, rest = (with_sign(100 * float(value), 0) for value in (np.mean(one.values), rest))
-                who = f"{many} of {len(one.values)} in {name} {'carries' if many == 1 else 'carry'} the effect"
+                who = f"{many} of {len(one.values)} in {name} {worded(many, 'carries', 'carry')} the effect"
                 said.append(f"{who}: {whole} points with them, {rest} without")
         for claim in (one.share for one in self.guessed):
             found = two_groups(np.array(claim.each.values), claim.each.answers) if claim.each else None
@@ -505,10 +506,8 @@ def part_of(
         warnings=[note for note in notes if note.warning],
         notes=[note for note in notes if not note.warning],
         nback=numbers.nback is not None,
-        references=(
-            sorted({reference for _, reference in sources(data.human.get(paradigm, paradigm))})
-            if numbers.printed
-            else []
+        references=sorted(
+            {reference for _, reference in sources(data.human.get(paradigm, paradigm)) if numbers.printed}
         ),
     )
 
@@ -539,13 +538,13 @@ def _instructions(data: Data, paradigm: str) -> tuple[str, str]:
 
 
 def _notes(data: Data, paradigm: str, numbers: Numbers) -> list[Remark]:
-    cells = [effect.table for effect in numbers.effects if effect.effect.value == "correct"]
+    cells = (effect.table for effect in numbers.effects if effect.effect.value == "correct")
     published = bool(numbers.printed) and numbers.nback is None
     notes = like_for_like(
         data.scored,
         paradigm,
         numbers.overall,
-        cells[0] if cells else numbers.overall,
+        next(cells, numbers.overall),
         data.sessions,
         published,
         data.readouts.get(paradigm, ()),

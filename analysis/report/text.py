@@ -14,7 +14,7 @@ import pandas as pd
 from ...core.agent_kinds import PARTICIPANT, kind_named
 from ..data.coding import records
 from ..data.numbers import decimals, with_sign
-from ..data.scoring import Scored, plural
+from ..data.scoring import Scored, plural, worded
 from ..data.sessions import ONE_SITTING, READABLE, WHOLE_BLOCK, SessionFacts, SpanFacts
 from ..data.style import GROUP_MEANS, listed, of_kinds, same_trials, title_of
 from ..data.unread import bounds_in_words
@@ -249,10 +249,11 @@ def _on_trials(scored: Scored, paradigm: str, items: pd.DataFrame) -> Iterator[R
     )
     if people.nunique() > 1 and paradigm in people.index:
         yield Remark(f"{plural(int(people[paradigm]), 'person', 'people')} took part in this paradigm.")
-    for column, word in (("paradigm_hash", "versions of the paradigm file"), ("generator", "trial generators")):
+    several = (("paradigm_hash", "versions of the paradigm file", 8), ("generator", "trial generators", None))
+    for column, word, length in several:
         values = sorted({*items[column].unique()} - {""})
         if len(values) > 1:
-            named = listed(values) if column == "generator" else listed([value[:8] for value in values])
+            named = listed([value[:length] for value in values])
             yield Remark(f"The sessions used {len(values)} different {word} ({named}).", warning=True)
 
 
@@ -265,7 +266,7 @@ def _on_answerers(overall: pd.DataFrame) -> Iterator[Remark]:
         ]
     )
     if oracles:
-        were = "is a simulated observer that was" if len(oracles) == 1 else "are simulated observers that were"
+        were = worded(len(oracles), "is a simulated observer that was", "are simulated observers that were")
         yield Remark(
             f"{listed(oracles)} {were} given the correct answers. Such results are yardsticks and say nothing about"
             " people or models.",
@@ -286,7 +287,7 @@ def _on_cells(cells: pd.DataFrame) -> Iterator[Remark]:
     if len(few):
         everybody = sorted(few["agent"].unique())
         answering = cells.loc[cells["agent_kind"] != GROUP_MEANS, "agent"].nunique()
-        named = f" of {listed(everybody)}" if len(everybody) <= MOST_ANSWERERS else f" of {len(everybody)} agents"
+        named = f" of {_listed_or_counted(everybody, MOST_ANSWERERS, 'agent')}"
         which = "Some cells" if len(everybody) == answering else f"Some cells{named}"
         yield Remark(f"{which} have only {_span(few)}: interpret single points with care.", warning=True)
 
@@ -343,8 +344,7 @@ def _contexts(sessions: Sequence[SessionFacts], names: Mapping[str, str]) -> lis
     if not contexts:
         return []
     had = "; ".join(
-        f"{listed(who) if len(who) <= MOST_ANSWERERS else f'{len(who)} models'} had {words}"
-        for words, who in contexts.items()
+        f"{_listed_or_counted(who, MOST_ANSWERERS, 'model')} had {words}" for words, who in contexts.items()
     )
     people = any(facts.kind == PARTICIPANT.name or facts.human for facts in sessions)
     beside = " People had only their memory." if people else ""
@@ -360,8 +360,7 @@ def _protocols(sessions: Sequence[SessionFacts], names: Mapping[str, str] | None
     same."""
     alike = protocols_of(sessions, names)
     protocols = "; ".join(
-        f"{listed(who) if len(who) <= MOST_ANSWERERS else f'{len(who)} models'} had {what}"
-        for what, who in alike.items()
+        f"{_listed_or_counted(who, MOST_ANSWERERS, 'model')} had {what}" for what, who in alike.items()
     )
     models, unequal = any({*who} - {"people"} for who in alike.values()), unequal_protocols(sessions)
     return [Remark(f"Practice and memory: {protocols}.", warning=unequal)] if models or unequal else []
@@ -388,9 +387,9 @@ def _span(cells: pd.DataFrame) -> str:
     return " or ".join(spans)
 
 
-def _listed_titles(titles: Sequence[str]) -> str:
-    """Paradigms in a sentence; many are counted, and the contents beside it name them."""
-    return listed(titles) if len(titles) <= MOST_TITLES else plural(len(titles), "paradigm")
+def _listed_or_counted(names: Sequence[str], most: int, word: str) -> str:
+    """Names in a sentence; more than so many are counted."""
+    return listed(names) if len(names) <= most else plural(len(names), word)
 
 
 def opening(
@@ -411,8 +410,8 @@ def opening(
     }
     who = listed([words for words, are in there.items() if are])
     alone = len(agents) == 1
-    titles = _listed_titles([title_of(name, sessions) for name in names])
-    short = titles if len(names) <= MOST_IN_TITLE else plural(len(names), "paradigm")
+    called = [title_of(name, sessions) for name in names]
+    titles, short = (_listed_or_counted(called, most, "paradigm") for most in (MOST_TITLES, MOST_IN_TITLE))
     title = f"{short}: {agents['agent'].iloc[0] if alone else who}"
     words = [
         (
@@ -455,9 +454,8 @@ def opening_of_spans(spans: Sequence[SpanFacts]) -> tuple[str, str, list[str]]:
         machines if len(machines) <= MOST_ANSWERERS else [f"{len(machines)} machines"]
     )
     titles = sorted({facts.title or facts.paradigm for facts in sessions})
-    lead = (
-        f"{listed(answerers)} took {_listed_titles(titles)}. All sessions are adaptive: the result of each is a span."
-    )
+    took = f"{listed(answerers)} took {_listed_or_counted(titles, MOST_TITLES, 'paradigm')}."
+    lead = f"{took} All sessions are adaptive: the result of each is a span."
     facts = [
         plural(len(sessions), "session"),
         plural(len(people) + len(machines), "agent"),
