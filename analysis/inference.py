@@ -108,7 +108,7 @@ class Claim:
     ----------
     rule : its name in :data:`RULES`
     agent, agent_kind : who
-    of : the estimate; None where there is nothing to claim
+    of : the estimate
     null : the value that it is tested against; NaN where it is tested against none
     unit, n : its units, and how many there are
     note : what limits it
@@ -120,7 +120,7 @@ class Claim:
     rule: str
     agent: str
     agent_kind: str
-    of: Contrast | Apart | None
+    of: Contrast | Apart
     null: float
     unit: str
     n: int
@@ -136,23 +136,23 @@ class Claim:
 
     @property
     def value(self) -> float:
-        return math.nan if self.of is None else self.of.value
+        return self.of.value
 
     @cached_property
     def interval(self) -> tuple[float, float]:
         """The 95 % interval of this claim alone."""
-        return (math.nan, math.nan) if self.of is None else self.of.ends(LEVEL)
+        return self.of.ends(LEVEL)
 
     @cached_property
     def p(self) -> float:
         """Two-sided p of this claim alone."""
-        return math.nan if self.of is None or math.isnan(self.null) else self.of.p(self.null)
+        return math.nan if math.isnan(self.null) else self.of.p(self.null)
 
     @cached_property
     def interval_of_family(self) -> tuple[float, float]:
         """The interval among all claims of its kind: those of claims that are told hold in 95 %, on
         average."""
-        if self.of is None or len(self.family) < 2:
+        if len(self.family) < 2:
             return self.interval
         told = int((false_discovery(self.family) < 1 - LEVEL).sum())
         return self.of.ends(1 - (1 - LEVEL) * max(1, told) / len(self.family))
@@ -184,7 +184,7 @@ class Claim:
 
     def verdict(self, margin: Margin, *, from_0: bool = False) -> str:
         """Whether it is within a margin, by two one-sided tests, in words; empty where it has no interval."""
-        judged = None if self.of is None else margin.judge(self.of)
+        judged = margin.judge(self.of)
         return "" if judged is None else verdict_in_words(judged, margin, from_0=from_0)
 
     def words(self, margin: Margin | None = None) -> str:

@@ -543,8 +543,8 @@ def window_options(options: Mapping[str, Any]) -> dict[str, Any]:
         when the display file cannot be read, or the same is said twice.
     """
     window: dict[str, Any] = {"fullscreen": not options.get("windowed", False), "patch": options.get("patch") or ""}
-    window |= {} if options.get("canvas") is None else {"size_deg": options["canvas"]}
-    window |= {} if options.get("screen") is None else {"screen": options["screen"]}
+    given = {"size_deg": options.get("canvas"), "screen": options.get("screen")}
+    window |= {name: value for name, value in given.items() if value is not None}
     sizes = {name: options[name] for name in ("width_cm", "distance_cm") if options.get(name) is not None}
     if (display := options.get("display")) is None:
         return {"width_cm": None, **window, **sizes}

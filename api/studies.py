@@ -184,11 +184,13 @@ def _tell_how(study: Study, visit: Visit, request: VisitRequest, goes_on: bool, 
 def _window(study: Study, window: dict[str, Any]) -> dict[str, Any]:
     """Return the settings of the window: those of the options, or else those of the study's display
     file."""
-    study_font = {} if study.font is None else {"font": str(study.font)}
-    usual = {"palette": study.palette, **study_font}
+    said = {
+        "font": study.font and str(study.font),
+        "buttons": study.buttons,
+        "scanner": study.start and study.start.pulse,
+    }
+    usual = {"palette": study.palette, **{name: value for name, value in said.items() if value}}
     usual |= {"focus": study.focus} if study.focus != "needed" else {}
-    usual |= {"buttons": study.buttons} if study.buttons else {}
-    usual |= {"scanner": study.start.pulse} if study.start else {}
     window = {**usual, **window}
     if study.display is None or "display" in window:
         return window

@@ -1,4 +1,5 @@
 from .coding import decoded as decoded
+from .coding import mean_or_nan as mean_or_nan
 from .coding import plain_name as plain_name
 from .exclusions import Rule as Rule
 from .exclusions import apply_exclusions as apply_exclusions
@@ -11,6 +12,7 @@ from .numbers import with_sign as with_sign
 from .scoring import Scored as Scored
 from .scoring import plural as plural
 from .scoring import score_table as score_table
+from .scoring import worded as worded
 from .sessions import Head as Head
 from .sessions import SessionFacts as SessionFacts
 from .sessions import heads as heads

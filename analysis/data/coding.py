@@ -368,6 +368,11 @@ def _unboxed(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+def mean_or_nan(values: np.ndarray) -> float:
+    """The mean; NaN of no values."""
+    return float(values.mean()) if len(values) else np.nan
+
+
 def with_whole(table: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
     """A table with these of its columns as whole numbers, each of which may be missing."""
     return table.assign(**{name: table[name].astype("Int64") for name in names if name in table.columns})

@@ -24,7 +24,7 @@ from ...core.agent_kinds import PARTICIPANT
 from ...core.errors import SpanLabError
 from ...core.registry import StrictModel
 from .people_table import column_of, strangers
-from .scoring import TRIAL, and_more, decisions, plural, score_table
+from .scoring import TRIAL, and_more, decisions, plural, score_table, worded
 from .style import listed
 from .timing import session_timing, verdict
 
@@ -615,6 +615,6 @@ def _sentence(
     if unknown:
         text += (
             f"; of {plural(unknown, rule.leave_out[:-1])} the measure is not known, so"
-            f" {'it stays' if unknown == 1 else 'they stay'}"
+            f" {worded(unknown, 'it stays', 'they stay')}"
         )
     return text + "."

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from .scoring import worded
+
 
 def missing(value: Any) -> bool:
     """Return whether there is no number."""
@@ -43,7 +45,7 @@ def counted(value: Any, unit: str) -> str:
     """``12 participants``; nothing where nothing was counted."""
     if missing(value) or not unit:
         return ""
-    return f"{int(value):,} {unit}{'' if int(value) == 1 else 's'}"
+    return f"{int(value):,} {worded(int(value), unit)}"
 
 
 def with_sign(value: float, digits: int = 2) -> str:

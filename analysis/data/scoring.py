@@ -600,10 +600,10 @@ def _oddities_of(table: pd.DataFrame) -> Iterator[str]:
         )
     right = int((table["outcome"].isin(["omitted", "invalid"]) & (table["correct"] == 1)).sum())
     if right:
-        rows, they = ("1 row is", "it counts") if right == 1 else (f"{right:,} rows are", "they count")
+        rows = f"{right:,} {worded(right, 'row is', 'rows are')}"
         yield (
-            f"{rows} marked as omitted or invalid and yet as correct: {they} as wrong. Write the outcome"
-            " answered where an answer was given."
+            f"{rows} marked as omitted or invalid and yet as correct: {worded(right, 'it counts', 'they count')} as"
+            " wrong. Write the outcome answered where an answer was given."
         )
     if who := _in_seconds(persons):
         yield (

@@ -21,7 +21,7 @@ import pandas as pd
 
 from ...core.agent_kinds import PARTICIPANT
 from ...core.errors import SpanLabError
-from ..data.coding import plain_name, records
+from ..data.coding import mean_or_nan, plain_name, records
 from ..data.scoring import Scored, plural
 from ..means.bootstrap import FEW, LEVEL
 from ..stats.corrections import holm
@@ -223,8 +223,8 @@ def welch_t(first: np.ndarray, second: np.ndarray, level: float = LEVEL) -> dict
         "n_first": len(first),
         "n_second": len(second),
         "note": "",
-        "mean_first": float(first.mean()) if len(first) else math.nan,
-        "mean_second": float(second.mean()) if len(second) else math.nan,
+        "mean_first": mean_or_nan(first),
+        "mean_second": mean_or_nan(second),
     }
     row["value"] = row["mean_first"] - row["mean_second"]
     if min(len(first), len(second)) < 2:

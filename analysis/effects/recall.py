@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.agent_kinds import KINDS
-from ..data.coding import decoded, groups
+from ..data.coding import decoded, groups, mean_or_nan
 from ..data.scoring import WHO, Scored
 from .reaction_times import KINDS as TIMED
 from .transforms import TRIAL, in_order, recalls
@@ -219,7 +219,7 @@ def clustering(answers: Sequence[int], length: int) -> float:
         if len(lags) > 1:
             away = np.abs(lags)
             ranks.append((float((away > abs(lag)).sum()) + (float((away == abs(lag)).sum()) - 1) / 2) / (len(lags) - 1))
-    return float(np.mean(ranks)) if ranks else float("nan")
+    return mean_or_nan(np.array(ranks))
 
 
 def _shuffled(answers: np.ndarray, of: Callable[[Sequence[int]], Any]) -> Any:

@@ -28,7 +28,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from ..data.coding import decoded, records
+from ..data.coding import decoded, mean_or_nan, records
 from ..data.scoring import WHO, Scored
 from ..inference import claimed
 from ..means.bootstrap import LEVEL
@@ -170,8 +170,7 @@ class Sensitivity:
         if min(pair) < 0:
             return math.nan
         if cells.unit[pair[0]] != "trial":
-            values = self.each(cells, pair, measure)[0]
-            return float(values.mean()) if len(values) else math.nan
+            return mean_or_nan(self.each(cells, pair, measure)[0])
         return cells.mean(pair[measure != RATES["hit_rate"]])
 
     def pairs(self, cells: Cells) -> dict[tuple[Any, ...], tuple[int, int]]:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.errors import SpanLabError
-from ..data.coding import column_named, records
+from ..data.coding import column_named, mean_or_nan, records
 from ..data.scoring import WHO, Scored, plural, worded
 from ..data.style import Look
 from ..data.unread import unread_caption, with_unread
@@ -101,7 +101,7 @@ def _of_one(questions: pd.DataFrame, level: float) -> dict[str, Any]:
     errors = answered["error"].to_numpy(float)
     mean, sd = circular_mean_sd(errors * factor)
     measures |= {"period": period, "mean_error": mean / factor, "sd_error": sd / factor}
-    measures["mean_absolute_error"] = float(np.abs(errors).mean()) if len(errors) else math.nan
+    measures["mean_absolute_error"] = mean_or_nan(np.abs(errors))
     if measures["sd_error"] < LEAST_SD:
         return measures | {"note": f"errors spread by less than {LEAST_SD:g}°: no distribution fitted"}
     if len(errors) < ENOUGH:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from ..data.coding import mean_or_nan
 from .bootstrap import LEVEL, MeanEstimate
 from .cell_means import Cells
 
@@ -258,7 +259,7 @@ def estimate(values: Sequence[float] | np.ndarray, *, proportion: bool = True, l
     # sums depend on the order in the last digit
     units = np.sort(np.round(np.asarray(values, float), 12))
     units = units[~np.isnan(units)]
-    n, mean = len(units), float(units.mean()) if len(units) else math.nan
+    n, mean = len(units), mean_or_nan(units)
     if n < 2:
         return MeanEstimate(n, mean, math.nan, math.nan, math.nan, "none")
     share = proportion and 0 <= mean <= 1

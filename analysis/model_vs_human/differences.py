@@ -333,5 +333,5 @@ def _difference(
 
 
 def _limits(name: str, mean: Contrast | float) -> dict[str, float]:
-    low, high = mean.ends() if isinstance(mean, Contrast) else (math.nan, math.nan)
-    return {name: mean.value if isinstance(mean, Contrast) else mean, f"{name}_low": low, f"{name}_high": high}
+    value, low, high = (mean.value, *mean.ends()) if isinstance(mean, Contrast) else (mean, math.nan, math.nan)
+    return {name: value, f"{name}_low": low, f"{name}_high": high}

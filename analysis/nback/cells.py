@@ -119,9 +119,9 @@ def nback_cells(
 def _units(blocks: pd.DataFrame, who: Sequence[str], by: Sequence[str], unit: Unit) -> pd.DataFrame:
     """The blocks with the unit that each belongs to, and what kind of unit it is (the same in all
     cells of an agent)."""
-    blank = "" if "participant" not in blocks.columns else blocks["participant"].fillna("")
     session = "" if "session" not in blocks.columns else unit_session(blocks).fillna("")
-    named = blocks.assign(_person=blank, _session=session, _block=np.arange(len(blocks)).astype(str))
+    person = blocks.get("participant", pd.Series("", index=blocks.index)).fillna("")
+    named = blocks.assign(_person=person, _session=session, _block=np.arange(len(blocks)).astype(str))
 
     def at_most(name: str, keys: Sequence[str]) -> pd.Series:
         return (
@@ -189,10 +189,10 @@ def blocks_over_repeats(blocks: pd.DataFrame) -> pd.DataFrame:
 
 def _described(cell: pd.DataFrame, rules: Rules) -> dict[str, object]:
     counted: dict[str, object] = {
-        name: int(cell[name].sum()) if name in cell.columns else 0 for name in ("n_omitted", "n_invalid")
+        name: int(cell.get(name, pd.Series([0])).sum()) for name in ("n_omitted", "n_invalid")
     }
     items = cell["n_items"] if "n_items" in cell.columns else cell[list(COUNTS)].sum(axis=1)
-    oracle = bool(cell["oracle"].any()) if "oracle" in cell.columns else False
+    oracle = bool(cell.get("oracle", pd.Series([False])).any())
     return counted | {"rules": rules.name, "oracle": oracle, "n_blocks": len(cell), "n_items": int(items.sum())}
 
 

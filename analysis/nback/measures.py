@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from ..data.coding import decoded, first_rows, numbers
-from ..data.scoring import SAME_TRIAL, UNIT_SESSION, WHO, Scored, as_scored, has_blocks, plural
+from ..data.scoring import SAME_TRIAL, UNIT_SESSION, WHO, Scored, as_scored, has_blocks, plural, worded
 from ..stats.signal_detection import Correction, detection
 
 
@@ -139,7 +139,7 @@ def nback_blocks(
 def _judged(items: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
     """Return the items of N-back blocks, whether each matches, and N."""
     match = numbers(items["record_match"])
-    back = numbers(items["factor_n"]) if "factor_n" in items.columns else np.full(len(items), np.nan)
+    back = numbers(items.get("factor_n", pd.Series(np.nan, index=items.index)))
     back = np.where(np.isnan(back), items["set_size"].to_numpy(float), back)
     known = ~np.isnan(match) & ~np.isnan(back)
     return items[known], match[known] == 1, back[known]
@@ -150,9 +150,8 @@ def _sorted_answers(items: pd.DataFrame, matching: np.ndarray, back: np.ndarray,
     belong to any but the last two."""
     place = items["serial_position"].fillna(items["ask"]).to_numpy(float)
     has_back = ~(place <= back)  # without positions every item counts
-    given = (
-        numbers(items["record_prefilled"]) == 1 if "record_prefilled" in items.columns else np.zeros(len(items), bool)
-    )
+    nothing = pd.Series(np.nan, index=items.index)
+    given = numbers(items.get("record_prefilled", nothing)) == 1
     in_time = has_back | rules.first_n
     counted = in_time & (~given | rules.prefilled)
     right = items["correct"].to_numpy(float) == 1
@@ -164,7 +163,7 @@ def _sorted_answers(items: pd.DataFrame, matching: np.ndarray, back: np.ndarray,
         miss |= ~answered & matching
     if rules.unanswered == "no match":
         rejection |= ~answered & ~matching
-    lag = numbers(items["record_lure_lag"]) if "record_lure_lag" in items.columns else np.full(len(items), np.nan)
+    lag = numbers(items.get("record_lure_lag", nothing))
     alarm = match_response & ~matching
     foil = (alarm | rejection) & has_back
     lure, before = foil & ~np.isnan(lag), foil & (lag < back)
@@ -229,7 +228,7 @@ def describe_exceptions(blocks: pd.DataFrame, rules: Rules = OURS) -> list[str]:
         )
     if given:
         notes.append(
-            f"{plural(given, 'answer')} that {'was' if given == 1 else 'were'} never asked for (written in by the"
+            f"{plural(given, 'answer')} that {worded(given, 'was', 'were')} never asked for (written in by the"
             " study) left out."
         )
     if omitted or invalid:

@@ -31,7 +31,7 @@ import pandas as pd
 
 from ...core.errors import SpanLabError
 from ..data.coding import Declared, columns_there, lacking
-from ..data.scoring import WORDING, Scored, over_repeats, plural, unit_session
+from ..data.scoring import WORDING, Scored, over_repeats, plural, unit_session, worded
 from ..data.style import listed, of_kinds, same_trials
 from ..data.unread import UNREAD_COLUMNS, testable, with_replies, withheld_notes
 from ..means.bootstrap import FEW
@@ -236,8 +236,9 @@ def sort_cells(scored: Scored, paradigm: str, by: str | None = None, *, beside: 
     if part is not whole:
         notes.append(f"Of questions in several phases, only those of the last one: {part.items['phase'].iloc[0]}.")
     column = _conditions(_competitors(part.items, []).reset_index(drop=True), by, part.of_file, notes)
-    items = _competitors(testable(part, (column,) if column else ()).items, notes).reset_index(drop=True)
-    notes += withheld_notes(part, (column,) if column else ())
+    columns = [*filter(None, [column])]
+    items = _competitors(testable(part, columns).items, notes).reset_index(drop=True)
+    notes += withheld_notes(part, columns)
     items = items.assign(condition=plain_values(items[column]) if column else "")
     known = items["condition"].notna()
     if not known.all():
@@ -297,7 +298,7 @@ def _competitors(items: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
         return items
     names = sorted(set(items.loc[aside, "agent"].astype(str)))
     notes.append(
-        f"{listed(names)} {'is a yardstick' if len(names) == 1 else 'are yardsticks'} for comparison only: in no model,"
+        f"{listed(names)} {worded(len(names), 'is a yardstick', 'are yardsticks')} for comparison only: in no model,"
         " test or family of tests."
     )
     return items[~aside]
@@ -491,5 +492,5 @@ def _tell(items: pd.DataFrame, table: pd.DataFrame, column: str, notes: list[str
     if alone:
         notes.append(
             f"{listed(alone)}: no participants to vary, so the results hold for"
-            f" {'this one' if len(alone) == 1 else 'these ones'} alone."
+            f" {worded(len(alone), 'this one', 'these ones')} alone."
         )

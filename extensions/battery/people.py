@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spanlab.analysis.data import Rule, decisions_of, decoded, of_sessions, score_table
+from spanlab.analysis.data import Rule, decisions_of, decoded, mean_or_nan, of_sessions, plural, score_table
 from spanlab.analysis.effects import (
     cowan_k,
     first_recalls,
@@ -59,10 +59,6 @@ class Measure:
     resampled: bool = True
 
 
-def _mean(values: np.ndarray) -> float:
-    return float(values.mean()) if len(values) else np.nan
-
-
 def _lists(rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of each list its length, the items at their right places, and whether the whole list was
     given without anything else."""
@@ -74,7 +70,7 @@ def _lists(rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def _unit(rows: Rows) -> float:
     length, right, _ = _lists(rows)
-    return _mean(right / length)
+    return mean_or_nan(right / length)
 
 
 def _absolute(rows: Rows) -> float:
@@ -90,13 +86,13 @@ def _longest(rows: Rows) -> float:
 
 
 def _share(rows: Rows) -> float:
-    return _mean(rows["correct"])
+    return mean_or_nan(rows["correct"])
 
 
 def _share_of_trials(rows: Rows) -> float:
     """The mean over trials of the share of right answers in each, as on pages."""
     _, trial = np.unique(rows["trial"], return_inverse=True)
-    return _mean(np.bincount(trial, rows["correct"]) / np.bincount(trial)) if len(trial) else np.nan
+    return mean_or_nan(np.bincount(trial, rows["correct"]) / np.bincount(trial)) if len(trial) else np.nan
 
 
 def _ratio(rows: Rows) -> float:
@@ -144,7 +140,7 @@ def _k(formula: Callable[..., float]) -> Callable[[Rows], float]:
             if hits + misses and alarms + rejections:
                 others = alarms + rejections
                 values.append(float(formula(size, hits / (hits + misses), alarms / others, others)))
-        return _mean(np.array(values))
+        return mean_or_nan(np.array(values))
 
     return of
 
@@ -174,7 +170,7 @@ def _difference(of: Callable[[Rows], float]) -> Callable[[Rows], float]:
 
 
 def _mean_time(rows: Rows) -> float:
-    return _mean(rows["rt_ms"][(rows["correct"] == 1) & np.isfinite(rows["rt_ms"])])
+    return mean_or_nan(rows["rt_ms"][(rows["correct"] == 1) & np.isfinite(rows["rt_ms"])])
 
 
 #: By the value of an effect that a paradigm's file declares, its unit and its size in one person.
@@ -195,7 +191,7 @@ ACCURACY = (
         "omitted",
         "Share of questions without an answer in time, or with an answer that is not allowed.",
         "share, 0 to 1",
-        lambda rows: _mean(rows["omitted"]),
+        lambda rows: mean_or_nan(rows["omitted"]),
     ),
 )
 TIMES = (
@@ -223,7 +219,7 @@ LISTS = (
         "anu",
         "All-or-nothing unit score: share of lists that were recalled whole, in order.",
         "share, 0 to 1",
-        lambda rows: _mean(_lists(rows)[2].astype(float)),
+        lambda rows: mean_or_nan(_lists(rows)[2].astype(float)),
     ),
     Measure(
         "absolute",
@@ -266,7 +262,7 @@ REPORT = (
         "error",
         "Mean size of errors of continuous reports, of a whole circle.",
         "degrees",
-        lambda rows: _mean(np.abs(np.degrees(_errors(rows)))),
+        lambda rows: mean_or_nan(np.abs(np.degrees(_errors(rows)))),
     ),
     Measure(
         "mixture_sd",
@@ -364,9 +360,7 @@ def scores_by_person(
 def _true(rows: pd.DataFrame, name: str) -> pd.Series:
     import pandas as pd
 
-    return (
-        rows[name].eq(True).fillna(False).astype(bool) if name in rows.columns else pd.Series(False, index=rows.index)
-    )
+    return rows.get(name, pd.Series(False, index=rows.index)).eq(True).fillna(False).astype(bool)
 
 
 def _kinds(
@@ -416,7 +410,7 @@ def _in_series(items: pd.DataFrame) -> pd.DataFrame:
     """Lists of which every item was asked for in its place."""
     listed = items[items["serial_position"].notna() & items["output_position"].isna()]
     whole = listed.groupby("unit_trial")["list_length"].transform("size") == listed["list_length"]
-    several = listed["correct_answer"].nunique() > 2 if "correct_answer" in listed.columns else False
+    several = listed.get("correct_answer", listed["unit_trial"].iloc[:0]).nunique() > 2
     return listed[whole & listed["list_length"].gt(1)].assign(edit_distance=0.0) if several else listed.iloc[:0]
 
 
@@ -457,13 +451,11 @@ def arrays(rows: pd.DataFrame) -> Rows:
     import pandas as pd
 
     numbers = {
-        name: pd.to_numeric(rows[name], errors="coerce").to_numpy(float)
-        if name in rows.columns
-        else np.full(len(rows), np.nan)
+        name: pd.to_numeric(rows.get(name, pd.Series(np.nan, index=rows.index)), errors="coerce").to_numpy(float)
         for name in ("set_size", "edit_distance", "error", "period", "rt_ms", "signal", "taken", "possible")
     }
     keys = [name for name in ("session", "block", "trial", "trial_id", "row_trial") if name in rows.columns]
-    outcome = rows["outcome"].astype(str) if "outcome" in rows.columns else pd.Series("answered", index=rows.index)
+    outcome = rows.get("outcome", pd.Series("answered", index=rows.index)).astype(str)
     right = _true(rows, "correct").to_numpy(float)
     return {
         **numbers,
@@ -545,20 +537,16 @@ def _add_scales(table: ScoreTable, paradigm: str, rows: pd.DataFrame, alone: boo
     scales = pd.Series("rating" if alone else "confidence", index=rows.index)
     if "record_scale" in rows.columns:
         scales = rows["record_scale"].map(_plain)
-    reverse = (
-        rows["record_reverse"].map(_plain).eq(True)
-        if "record_reverse" in rows.columns
-        else pd.Series(False, index=rows.index)
-    )
+    reverse = rows.get("record_reverse", pd.Series(False, index=rows.index)).map(_plain).eq(True)
     given = pd.to_numeric(rows["answer"], errors="coerce")
     turned = given.where(~reverse, rows["scale_from"].astype(float) + rows["scale_to"].astype(float) - given)
     for scale, values in turned.groupby(scales, sort=True):
-        item = rows.loc[values.index, "record_item" if "record_item" in rows.columns else "phase"].astype(str)
+        item = rows.get("record_item", rows["phase"])[values.index].astype(str)
         wide = values.groupby([rows.loc[values.index, "participant"].astype(str), item]).mean().unstack()
         whole = wide.dropna().to_numpy(float)
         qualities = {"alpha": alpha(whole)} if alone or "record_scale" in rows.columns else {}
         turned_round = int(reverse[values.index].groupby(item).any().sum())
-        says = f"Mean rating of {wide.shape[1]} {'item' if wide.shape[1] == 1 else 'items'}" + (
+        says = f"Mean rating of {plural(wide.shape[1], 'item')}" + (
             f", {turned_round} of them reversed." if turned_round else "."
         )
         means = {

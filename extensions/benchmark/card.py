@@ -67,8 +67,7 @@ def _number(value: float) -> float | None:
 
 
 def _ends(value: Contrast | float, scale: float) -> dict[str, float | None]:
-    low, high = value.ends() if isinstance(value, Contrast) else (math.nan, math.nan)
-    number = value.value if isinstance(value, Contrast) else value
+    number, low, high = (value.value, *value.ends()) if isinstance(value, Contrast) else (value, math.nan, math.nan)
     return {"value": _number(number * scale), "low": _number(low * scale), "high": _number(high * scale)}
 
 
@@ -79,14 +78,14 @@ def _beside(effect: Effect, agent: Answerer, other: Answerer) -> dict[str, Any] 
     mine, theirs = value_of(effect, agent, places), value_of(effect, other, places)
     if not isinstance(mine, Contrast) or theirs is None:
         return None
-    raw = isinstance(theirs, Contrast)
+    data = {"data": "published means", "n": None, "unit": ""}
+    if isinstance(theirs, Contrast):
+        data = {"data": "raw answers", "n": other.n, "unit": other.unit}
     low, high = _difference_ends(mine, theirs)
     scale = effect.scale
     return {
         "name": other.name,
-        "data": "raw answers" if raw else "published means",
-        "n": other.n if raw else None,
-        "unit": other.unit if raw else "",
+        **data,
         "conditions": len(places),
         "agent": _ends(mine, scale),
         "reference": _ends(theirs, scale),

@@ -198,7 +198,9 @@ def _chart(curves: Mapping[str, Any], along: str, title: str, length: float | No
     lines = [(name, points) for name, points in lines if points]
     sensitivity = along == "n"
     values = [value for _, points in lines for _, value in points]
-    low, high = (min(0.0, *values), max(5.0, *values)) if sensitivity else (0.0, 1.0)
+    low, high, ticks, scale, unit, other = 0.0, 1.0, (0, 0.5, 1), 100, " %", "bc-ref"
+    if sensitivity:
+        low, high, ticks, scale, unit, other = min(0.0, *values), max(5.0, *values), range(6), 1, "", "bc-other"
     xs = sorted({x for _, points in lines for x, _ in points})
     width, height, top = 230.0, 128.0, _TOP + 34.0
 
@@ -208,16 +210,15 @@ def _chart(curves: Mapping[str, Any], along: str, title: str, length: float | No
 
     heading = title + (f", lists of {length:g}" if length is not None and any(name != "" for name, _ in lines) else "")
     parts = [_text(left, top - 16, heading, size=13, weight=600)]
-    for tick in (0, 1, 2, 3, 4, 5) if sensitivity else (0, 0.5, 1):
+    for tick in ticks:
         y = at(xs[0], tick)[1]
-        label = f"{tick:g}" if sensitivity else f"{100 * tick:g} %"
         parts += [
             f'<line class="bc-grid" x1="{left + 30:g}" x2="{left + 30 + width:g}" y1="{y:.1f}" y2="{y:.1f}"/>',
-            _text(left + 26, y + 4, label, "bc-soft", 11, "end"),
+            _text(left + 26, y + 4, f"{scale * tick:g}{unit}", "bc-soft", 11, "end"),
         ]
     parts += [_text(at(x, low)[0], top + height + 16, f"{x:g}", "bc-soft", 11, "middle") for x in xs if x == int(x)]
     for number, (_, points) in reversed([*enumerate(lines)]):
-        look = ("bc-line", "bc-other" if sensitivity else "bc-ref", "bc-other")[min(number, 2)]
+        look = ("bc-line", other, "bc-other")[min(number, 2)]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in (at(*point) for point in points))
         parts.append(f'<polyline class="{look}" points="{path}"/>')
         if number < 2 and not (sensitivity and number):

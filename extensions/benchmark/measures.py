@@ -248,7 +248,7 @@ def _of_blocks(blocks: pd.DataFrame, name: str, kinds: frozenset[str] | None = N
 
 def _sum(rows: pd.DataFrame, name: str) -> int:
     """The sum of a column of counts; 0 where published blocks do not tell it."""
-    return int(rows[name].sum()) if name in rows.columns else 0
+    return int(rows.get(name, np.zeros(0)).sum())
 
 
 def of_published_people(paradigm: str) -> Answerer | None:

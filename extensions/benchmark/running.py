@@ -80,9 +80,9 @@ class Plan:
         }
         if self.agent.startswith("chat:"):
             content["settings"] = {name: part.settings}
-            content |= {"wordings": part.wordings} if part.wordings else {}
-            content |= {"prices": {self.agent: self._prices}} if self._prices else {}
-            content |= {"budget": dict(budget)} if budget else {}
+            prices = {self.agent: self._prices} if self._prices else {}
+            asked = {"wordings": part.wordings, "prices": prices, "budget": dict(budget or {})}
+            content |= {key: value for key, value in asked.items() if value}
         file = self.data / f"{self.suite.suite}-{self.suite.version}-{name}.yaml"
         file.parent.mkdir(parents=True, exist_ok=True)
         write_whole(file, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())  # JSON is YAML

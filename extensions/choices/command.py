@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typing_extensions import Unpack
 
+from spanlab.analysis.data import worded
 from spanlab.api import PathLike, Paths, Result, Words, as_path, paths, public, watcher, words
 from spanlab.api.machines import care_given, prices_of
 from spanlab.api.options import Settings, Treatment
@@ -110,5 +111,5 @@ def score_choices(
 def _lines(scored: ChoiceScores, bits: ChoiceBits) -> Iterator[str]:
     yield f"answers of {scored.info['participant'] or scored.info['answered_by']}, {scored.info['agent']}: {bits}"
     for why, count in scored.left_out.items():
-        yield f"left out: {count:,} {'answer' if count == 1 else 'answers'} ({why})"
+        yield f"left out: {count:,} {worded(count, 'answer')} ({why})"
     yield str(scored.folder)

@@ -156,8 +156,7 @@ def _reader(items: pd.DataFrame, paradigm: str, sessions: Sequence[SessionFacts]
         return (lambda rows: _order(rows, once, options)), True
     if sensitivity.kind != "detection":
         raise SpanLabError("models of yes-no questions are not for choices between two sides")
-    confidence = items["confidence"] if "confidence" in items.columns else None
-    ratings = np.unique(confidence.dropna()) if confidence is not None else np.array([])
+    ratings = np.unique(items.filter(["confidence"]).dropna())
     return (lambda rows: _detection(rows, words, ratings)), False
 
 
@@ -223,8 +222,9 @@ def _order(rows: pd.DataFrame, once: bool, options: int) -> Trials:
     once : whether nothing may be given twice in a trial: nobody ever did
     options : how many answers could be given, where chance does not tell
     """
-    output = rows["output_position"] if "output_position" in rows.columns else rows["ask"]
-    rows = rows[rows["serial_position"].notna()].assign(_output=output.fillna(rows["ask"]).astype(float))
+    rows = rows[rows["serial_position"].notna()].assign(
+        _output=rows["output_position"].fillna(rows["ask"]).astype(float)
+    )
     rows = rows.sort_values(["unit_trial", "_output"], kind="stable")
     right, given = _decoded(rows["correct_answer"]), _decoded(rows["answer"])
     position = rows["serial_position"].to_numpy(int)

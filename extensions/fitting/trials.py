@@ -50,6 +50,11 @@ class Trials:
     def __len__(self) -> int:
         return len(self.load)
 
+    @property
+    def counts(self) -> np.ndarray:
+        """How often each row was answered so."""
+        return np.ones(len(self)) if self.weight is None else self.weight
+
     def take(self, rows: np.ndarray) -> Trials:
         """Some of the rows."""
         beside = {name: column[rows] for name, column in self.beside.items()}
@@ -82,8 +87,7 @@ class Trials:
         _, first, number = np.unique(table, axis=0, return_index=True, return_inverse=True)
         if len(first) * 2 > len(self):
             return self
-        weight = np.ones(len(self)) if self.weight is None else self.weight
-        return replace(self.take(first), weight=np.bincount(number.ravel(), weights=weight))
+        return replace(self.take(first), weight=np.bincount(number.ravel(), weights=self.counts))
 
 
 def given_before(trial: np.ndarray, answer: np.ndarray, width: int) -> np.ndarray:
@@ -134,7 +138,7 @@ def observed(trials: Trials) -> dict[tuple[str, int], float]:
     list length. Updating: shares of right answers, of outdated cells and of current cells of other
     places, by load.
     """
-    weight = np.ones(len(trials)) if trials.weight is None else trials.weight
+    weight = trials.counts
     cells = cells_of(trials)
     values = {line: _values(trials, line) for line in dict.fromkeys(line for line, _ in cells)}
     return {

@@ -343,11 +343,10 @@ def matrix_chart(
     wide = size * 2 if cell_text and size > 20 else size
     y = alt.Y("row:N", title=row_title or None, sort=names[0], axis=alt.Axis(domain=False, ticks=False))
     x = alt.X("column:N", title=None, sort=names[1], axis=alt.Axis(labelAngle=-45, domain=False, ticks=False))
-    scale = (
-        alt.Scale(scheme=_SIDES, domain=[-furthest, furthest], domainMid=0)
-        if furthest is not None
-        else alt.Scale(scheme=_AMOUNT, domain=[0, 1])
-    )
+    scale, dark = alt.Scale(scheme=_AMOUNT, domain=[0, 1]), "datum.value < 0.6"
+    if furthest is not None:
+        scale = alt.Scale(scheme=_SIDES, domain=[-furthest, furthest], domainMid=0)
+        dark = f"abs(datum.value) > {0.7 * furthest}"
     bar = alt.Legend(title=legend, format=format_, **_LEGEND)
     layers = [
         alt.Chart()
@@ -355,7 +354,6 @@ def matrix_chart(
         .encode(x=x, y=y, color=alt.Color("value:Q", scale=scale, legend=bar))
     ]
     if size > 20:
-        dark = f"abs(datum.value) > {0.7 * furthest}" if furthest is not None else "datum.value < 0.6"
         colour = alt.condition(dark, alt.value("white"), alt.value("#1b1b1b"))
         layers.append(
             alt.Chart()

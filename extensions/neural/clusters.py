@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spanlab.analysis.data import plural
 from spanlab.core import SpanLabError
 
 #: Most clusters that are tried; fewer where there are fewer different units. The WorM benchmark's
@@ -82,7 +83,7 @@ def cluster_units(rows: np.ndarray, most: int = MOST, seed: int = SEED) -> Clust
         return Clusters(
             np.ones(len(rows), int),
             (),
-            f"{different} kind{'' if different == 1 else 's'} of units: too few to choose clusters, so there is one",
+            f"{plural(different, 'kind')} of units: too few to choose clusters, so there is one",
         )
 
     from sklearn.cluster import KMeans

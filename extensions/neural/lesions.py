@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from spanlab.agents.network import NetworkFrames, WordStore, scored
+from spanlab.analysis.data import mean_or_nan
 from spanlab.paradigms import Ask, Step, Trial, is_model_step
 from spanlab.paradigms.network_view import NetworkView
 from spanlab.paradigms.responses import Answer
@@ -227,7 +228,10 @@ def lesion_table(
             scored = np.isfinite(whole)
             differences = (whole - without[task])[scored]
             count = len(differences)
-            drop, drawn = _mean(differences), np.array([_mean((whole - other[task])[scored]) for other in others])
+            drop, drawn = (
+                mean_or_nan(differences),
+                np.array([mean_or_nan((whole - other[task])[scored]) for other in others]),
+            )
             there = len(drawn) > 0 and count > 0
             rows.append(
                 {
@@ -235,13 +239,13 @@ def lesion_table(
                     "units": len(members),
                     "task": task,
                     "trials": count,
-                    "intact": _mean(whole[scored]),
-                    "lesioned": _mean(without[task][scored]),
+                    "intact": mean_or_nan(whole[scored]),
+                    "lesioned": mean_or_nan(without[task][scored]),
                     "drop": drop,
                     "drop_sem": float(differences.std(ddof=1) / np.sqrt(count)) if count > 1 else float("nan"),
-                    "random_drop": _mean(drawn),
+                    "random_drop": mean_or_nan(drawn),
                     "random_sd": float(drawn.std(ddof=1)) if len(drawn) > 1 else float("nan"),
-                    "beyond": drop - _mean(drawn),
+                    "beyond": drop - mean_or_nan(drawn),
                     "p": float((1 + (drawn >= drop - 1e-12).sum()) / (1 + len(drawn))) if there else float("nan"),
                 }
             )
@@ -260,7 +264,3 @@ def lesion_table(
         "p",
     ]
     return pd.DataFrame(rows, columns=names)
-
-
-def _mean(values: np.ndarray) -> float:
-    return float(values.mean()) if len(values) else float("nan")

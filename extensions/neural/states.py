@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
+from spanlab.analysis.data import plural
 from spanlab.core import SpanLabError
 
 #: A unit is inactive when its highest task variance is below this share of the highest of any unit.
@@ -138,7 +139,7 @@ def task_variance(states: Sequence[TaskStates]) -> TaskVariance:
             few += len(there) == 1
         if few:
             notes.append(
-                f"{task}: {few} step{'' if few == 1 else 's'} that only one trial reaches left out of the task"
+                f"{task}: {plural(few, 'step')} that only one trial reaches left out of the task"
                 " variance; take more trials."
             )
         if not variances:
@@ -194,11 +195,7 @@ def fractional_table(variance: TaskVariance, active: np.ndarray) -> pd.DataFrame
         )
         for a, b in combinations(range(len(variance.tasks)), 2)
     ]
-    return (
-        pd.concat(parts, ignore_index=True)
-        if parts
-        else pd.DataFrame({"task_a": [], "task_b": [], "unit": [], "ftv": []})
-    )
+    return _together(parts, "task_a", "task_b", "unit", "ftv")
 
 
 def histograms(fractions: pd.DataFrame, bars: int = BARS) -> pd.DataFrame:
@@ -210,8 +207,9 @@ def histograms(fractions: pd.DataFrame, bars: int = BARS) -> pd.DataFrame:
     for (a, b), pair in fractions.groupby(["task_a", "task_b"], sort=False):
         counts, _ = np.histogram(pair["ftv"].dropna(), edges)
         parts.append(pd.DataFrame({"task_a": a, "task_b": b, "low": edges[:-1], "high": edges[1:], "units": counts}))
-    return (
-        pd.concat(parts, ignore_index=True)
-        if parts
-        else pd.DataFrame({"task_a": [], "task_b": [], "low": [], "high": [], "units": []})
-    )
+    return _together(parts, "task_a", "task_b", "low", "high", "units")
+
+
+def _together(parts: Sequence[pd.DataFrame], *columns: str) -> pd.DataFrame:
+    """Tables as one; one without rows where there are none."""
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*columns], dtype=float)

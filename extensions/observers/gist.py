@@ -190,12 +190,14 @@ class GistEpisode(Episode):
         if not is_model_step(percept):
             return None
         stimulus = percept.for_machine.stimulus
-        answer = None if percept.ask is None else self._answer(percept.ask, stimulus)
-        kind = None if percept.ask is None else percept.ask.kind
+        if percept.ask is None:
+            self._gist.take(elements(stimulus))
+            return None
+        answer, kind = self._answer(percept.ask, stimulus), percept.ask.kind
         # whether something on display is symmetric is seen: nothing has to be remembered
         if not isinstance(kind, Choice) or kind.options not in (_SYMMETRIC, _SYMMETRIC[::-1]):
             self._gist.take(elements(stimulus))
-        return None if percept.ask is None else Response(answer)
+        return Response(answer)
 
     def _answer(self, ask: Ask, stimulus: Stimulus) -> Answer:
         """The answer that the gist tells, or a guess."""

@@ -14,7 +14,7 @@ from spanlab.analysis.data import listed, plain_name, plural, score_table
 from spanlab.analysis.effects import EFFECTS, GROUP_METHOD, ROC_METHOD
 from spanlab.analysis.figures import GROUPS, ROC, prospects
 from spanlab.analysis.stats import sort_cells
-from spanlab.core import __version__
+from spanlab.core import __version__, as_object
 from spanlab.paradigms import compile_trial, load_paradigm, plan_session
 from spanlab.paradigms.design import session_design
 from spanlab.sessions.rehearsal import rehearsed
@@ -95,7 +95,7 @@ def _design(name: str, paradigm: Paradigm, plan: Sequence[PlannedTrial], combina
         for factor, level in trial.levels.items():
             levels.setdefault(factor, Counter())[str(level)] += 1
     text = f"Paradigm `{name}`, version {paradigm.version}, hash {paradigm.hash}."
-    study = (paradigm.data.get("source") or {}).get("study") if isinstance(paradigm.data.get("source"), dict) else None
+    study = as_object(paradigm.data.get("source")).get("study")
     text += f" It follows {study}." if study else ""
     uncertain = drawn and not each
     blocks = len({trial.block for trial in (combinations if uncertain else real)})

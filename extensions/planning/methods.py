@@ -208,7 +208,7 @@ def _participants(data: Data, heads: Sequence[Head]) -> list[str]:
     if not people and not analysed:
         return ["No people took part; the data are those of machines."]
     many = len(people or analysed)
-    text = f"{plural(many, 'person', 'people').capitalize()} took part" if many != 1 else "One person took part"
+    text = plural(many, "person took part", "people took part") if many != 1 else "One person took part"
     text += f", of whom {len(analysed)} are analysed." if len(analysed) != many else "."
     days = sorted({facts.started[:10] for facts in data.sessions if facts.started and facts.kind == PARTICIPANT.name})
     if days:
@@ -286,8 +286,7 @@ def _task(name: str, heads: Sequence[Head], facts: Sequence[SessionFacts]) -> li
     editions = listed([f"version {version}, hash {hash_}" for version, hash_ in versions])
     generators = listed(sorted({str(head.session.get("generator")) for head in heads}))
     text = f"The paradigm is `{name}` of SpanLab ({editions}), with trials of the {generators} generator."
-    first = heads[0].session.get("paradigm_data")
-    paradigm = first if isinstance(first, Mapping) else {}
+    paradigm = as_object(heads[0].session.get("paradigm_data"))
     study = _source(paradigm).get("study")
     text += f" It follows {study}." if study else ""
     paragraphs = [text, _trials(heads, facts) + rehearsals, _phases(paradigm), *_timing(facts)]
@@ -361,8 +360,7 @@ def _phases(paradigm: Mapping[str, Any]) -> str:
         for step in node if isinstance(node, list) else []:
             if isinstance(step, Mapping):
                 here = str(step.get("phase") or phase)
-                shown = step.get("show")
-                ms = shown.get("ms") if isinstance(shown, Mapping) else None
+                ms = as_object(step.get("show")).get("ms")
                 if isinstance(ms, int | float) and not isinstance(ms, bool):
                     durations.append(f"{here} {ms:g} ms")
                 for inside in step.values():
@@ -545,8 +543,7 @@ def _model(data: Data, name: str, by: str | None) -> str:
 def _software(heads: Sequence[Head]) -> list[str]:
     versions_of: dict[str, set[str]] = {}
     for head in heads:
-        versions = head.session.get("versions")
-        for name, version in (versions if isinstance(versions, Mapping) else {}).items():
+        for name, version in as_object(head.session.get("versions")).items():
             versions_of.setdefault(str(name), set()).add(str(version))
     packages = ", ".join(
         f"{name} {' and '.join(sorted(versions))}" for name, versions in versions_of.items() if name != "spanlab"
@@ -562,15 +559,13 @@ def _software(heads: Sequence[Head]) -> list[str]:
 def _references(heads: Sequence[Head], text: str) -> list[str]:
     references = {whole for short, whole in REFERENCES.items() if short in text}
     for head in heads:
-        paradigm = head.session.get("paradigm_data")
-        study = _source(paradigm if isinstance(paradigm, Mapping) else {}).get("study")
+        study = _source(as_object(head.session.get("paradigm_data"))).get("study")
         references |= {str(study)} if study else set()
     return sorted(references)
 
 
 def _source(paradigm: Mapping[str, Any]) -> Mapping[str, Any]:
-    source = paradigm.get("source")
-    return source if isinstance(source, Mapping) else {}
+    return as_object(paradigm.get("source"))
 
 
 def _plain(value: Any) -> str:

@@ -21,6 +21,7 @@ from typing import Annotated, Any, Protocol
 
 from pydantic import Field
 
+from spanlab.analysis.data import worded
 from spanlab.core import SpanLabError, kind_named
 from spanlab.core.atomic_files import whole_file
 from spanlab.exchange import Flag, Options, Place, Report, counted, harmless
@@ -225,8 +226,7 @@ class SharedData:
         """The numbers of people and machines that took part."""
         people = sum(one.person for one in self.participants)
         return (
-            f"{people} {'person' if people == 1 else 'people'} and"
-            f" {counted(len(self.participants) - people, 'machine')}"
+            f"{people} {worded(people, 'person', 'people')} and {counted(len(self.participants) - people, 'machine')}"
         )
 
     @property
@@ -432,7 +432,7 @@ def _tell(
     unfinished = sum(not one.finished for one in sessions)
     if unfinished:
         report.note(
-            f"NOTE {counted(unfinished, 'session')} {'is' if unfinished == 1 else 'are'} not finished: the finished"
+            f"NOTE {counted(unfinished, 'session')} {worded(unfinished, 'is', 'are')} not finished: the finished"
             " trials are shared"
         )
     free = sorted({one.info["paradigm"] for one in sessions if one.free})

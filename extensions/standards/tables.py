@@ -96,8 +96,7 @@ class Tables(Format[TableOptions, Any]):
     def _refuse_twins(self, files: Sequence[Path], opened: Sequence[Opened]) -> None:
         first: dict[str, Path] = {}
         for file, one in zip(files, opened, strict=True):
-            sessions = one.table["session"].astype(str).unique() if "session" in one.table.columns else []
-            for session in sessions:
+            for session in one.table.get("session", pd.Series(dtype=str)).astype(str).unique():
                 if first.setdefault(session, file) != file:
                     raise SpanLabError(
                         f"{first[session]} and {file} hold the same session, {session}: name one of them, or rename a"
@@ -105,10 +104,8 @@ class Tables(Format[TableOptions, Any]):
                     )
 
     def _tell(self, output: Path, table: pd.DataFrame, opened: Sequence[Opened], report: Report) -> None:
-        people, practice = (
-            table["participant"].nunique(),
-            int(table["practice"].eq(True).sum()) if "practice" in table.columns else 0,
-        )
+        people = table["participant"].nunique()
+        practice = int(table.get("practice", pd.Series([False])).eq(True).sum())
         sessions = table["session"].nunique() if "session" in table.columns else len(opened)
         answers = counted(len(table), "answer") + (f" ({practice:,} of practice)" if practice else "")
         report.done(f"{output}: {answers} of {counted(people, 'participant')} in {counted(sessions, 'session')}")
