@@ -435,8 +435,7 @@ def decisions_of(table: pd.DataFrame) -> pd.Series:
 
 def _decisions(table: pd.DataFrame) -> pd.DataFrame:
     """The rows of decisions that need no memory, without practice."""
-    nothing = pd.Series(False, index=table.index)
-    practice = table.get("practice", nothing).eq(True).fillna(False).astype(bool)
+    practice = table.get("practice", pd.Series(False, index=table.index)).eq(True).fillna(False).astype(bool)
     right = table["correct"].astype(str).str.lower().isin(["true", "1", "1.0"]).astype(float)
     return table.assign(_row=np.arange(len(table)), correct=right)[decisions_of(table) & ~practice]
 

@@ -127,8 +127,7 @@ def with_confidence(table: pd.DataFrame) -> tuple[pd.DataFrame, int]:
     order = np.lexsort((pairs["ask"].to_numpy(float), ~phases.str.contains(_CONFIDENCE).to_numpy(bool)))
     pairs = pairs.assign(confidence_phase=phases).iloc[order].drop_duplicates(["unit_trial", "question"])
     known = pairs.set_index(["unit_trial", "question"])
-    rows = pd.MultiIndex.from_arrays([table["unit_trial"], table["ask"]])
-    places = known.index.get_indexer(rows)
+    places = known.index.get_indexer(pd.MultiIndex.from_arrays([table["unit_trial"], table["ask"]]))
     places[unscored | ~placed | table["_intrusion"].to_numpy(bool)] = -1
     added: dict[str, Any] = {}
     for name, source in zip(ADDED, ("confidence", "scale_from", "scale_to", "confidence_phase"), strict=True):

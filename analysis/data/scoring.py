@@ -490,8 +490,7 @@ def numbered(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     begins = np.ones(len(rows), bool)
     blocks = not place and has_blocks(rows)
     if blocks:
-        run = [name for name in (*TRIAL, "factor_n", "set_size") if name in rows.columns]
-        same = groups(rows, run)[0]
+        same = groups(rows, [name for name in (*TRIAL, "factor_n", "set_size") if name in rows.columns])[0]
         begins[1:] = same[1:] != same[:-1]
     if place:
         same = groups(rows, [name for name in TRIAL if name in rows.columns])[0]
@@ -554,8 +553,7 @@ def decisions(table: pd.DataFrame) -> np.ndarray:
         return idle
     beside = (table["set_size"] > 0).groupby(table["unit_trial"]).transform("any").to_numpy()
     phases = table["paradigm"].astype(str) + "\n" + table["phase"].astype(str)
-    of_memory = {*phases[~idle].unique()}
-    return idle & beside & ~phases.isin(of_memory).to_numpy()
+    return idle & beside & ~phases.isin({*phases[~idle].unique()}).to_numpy()
 
 
 def _asked_one_by_one(table: pd.DataFrame) -> pd.DataFrame:

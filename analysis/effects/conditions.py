@@ -111,8 +111,7 @@ def conditions_effect(
     _check_levels(items[[x]], MOST_PLACES, "along", paradigm)
     if panels:
         _check_levels(items[panels], MOST_PANELS, "by", paradigm)
-    numeric = is_numeric(items[x])
-    order = () if numeric else tuple(_in_order(part, x))
+    order = () if is_numeric(items[x]) else tuple(_in_order(part, x))
     words, sensitivity = question_of(items, names, paradigm, what, signal) if known == "d_prime" else (("", ""), None)
     x_name = plain_name(x).replace("_", " ")
     called = [plain_name(panel).replace("_", " ") for panel in panels]
@@ -160,8 +159,7 @@ class _Compared:
 
     def __call__(self, scored: Scored) -> Scored:
         words, column = written(scored.items[self.declared.of]), self.declared.of
-        kept = words.isin(self.levels).to_numpy(bool) & self.declared.concerned(scored.items)
-        items = scored.items[kept]
+        items = scored.items[words.isin(self.levels).to_numpy(bool) & self.declared.concerned(scored.items)]
         items = items.assign(**{column: self.together}) if self.together else items
         compared = replace(scored, items=items.reset_index(drop=True))
         return compared if self.rows is None else self.rows(compared)
@@ -315,10 +313,8 @@ def _differences(order: Sequence[str]) -> tuple[tuple[str, str, str], ...]:
 
 def _medians(items: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
     """One row for each person and condition, with the median of its times."""
-    keys = [*WHO, "participant", *names]
-    number, first = groups(items, keys)
-    medians = items["rt_ms"].groupby(number).median()
-    return items.iloc[first].assign(rt_ms=medians.to_numpy(float))
+    number, first = groups(items, [*WHO, "participant", *names])
+    return items.iloc[first].assign(rt_ms=items["rt_ms"].groupby(number).median().to_numpy(float))
 
 
 def question_of(

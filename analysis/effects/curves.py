@@ -84,8 +84,7 @@ def averages(
 ) -> pd.DataFrame:
     """The mean of a column per cell, such as ``rt_ms``; for ``correct`` this is :func:`accuracy`.
     Rows without a value are in no cell."""
-    scored = as_scored(responses)
-    return averages_of(unit_means(scored, by, who=who, value=value), value, level=level)
+    return averages_of(unit_means(as_scored(responses), by, who=who, value=value), value, level=level)
 
 
 def averages_of(cells: Cells, value: str = "correct", *, level: float = LEVEL) -> pd.DataFrame:
@@ -378,8 +377,7 @@ def intrusions(
 def unplaced(responses: pd.DataFrame | Scored, by: Sequence[str]) -> int:
     """Return how many scored items have no value in one of the columns ``by`` and are therefore in
     no cell."""
-    scored = as_scored(responses)
-    return int(scored.items[list(by)].isna().any(axis=1).sum())
+    return int(as_scored(responses).items[list(by)].isna().any(axis=1).sum())
 
 
 def summary_of(cells: Cells, number: int, *, level: float = LEVEL, proportion: bool = True) -> dict[str, object]:

@@ -303,8 +303,7 @@ def _format_value(words: str, value: Any) -> str:
 
 def ready(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str) -> Scored:
     """The rows of one paradigm that an effect is averaged over."""
-    scored = as_scored(responses)
-    return effect.prepared(scored.parts[paradigm])
+    return effect.prepared(as_scored(responses).parts[paradigm])
 
 
 # Slopes and differences: weighted sums of the means of cells, told from what guessing gives

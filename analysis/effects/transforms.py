@@ -148,8 +148,7 @@ def recalls(scored: Scored) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
         else items.assign(_item=True)
     )
     number, first = groups(both, TRIAL)
-    whole = both["_item"].to_numpy(bool)[first]
-    keep = whole[number]  # an intrusion without its trial is nowhere
+    keep = both["_item"].to_numpy(bool)[first][number]  # an intrusion without its trial is nowhere
     if not keep.all():
         both = both[keep].reset_index(drop=True)
         number, first = groups(both, TRIAL)

@@ -149,8 +149,7 @@ def _compare(
     )
     with written_in(place, f"the report to {place}", "choose another folder with -o"), aside(report) as hidden:
         folder = Folder(hidden / "new")
-        page = _page(data, folder, commands, options, conversations)
-        (folder.path / report.name).write_bytes(page.encode())
+        (folder.path / report.name).write_bytes(_page(data, folder, commands, options, conversations).encode())
         folder.replace(place)
     for text in _lacking(folder):
         say(text)

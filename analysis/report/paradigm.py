@@ -69,8 +69,7 @@ class EffectClaims:
 
     def beside(self, table: pd.DataFrame) -> pd.DataFrame:
         """The table of slopes and differences, with what its claims are among all of their kind."""
-        columns = pd.DataFrame([claim.columns() for claim in self.claims], index=self.table[1])
-        return table.join(columns)
+        return table.join(pd.DataFrame([claim.columns() for claim in self.claims], index=self.table[1]))
 
     @property
     def sentence(self) -> tuple[str, str]:

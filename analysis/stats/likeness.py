@@ -93,8 +93,7 @@ def _detected(part: Scored, paradigm: str, names: Sequence[str]) -> tuple[Sensit
         words, of = question_of(part.items, names, paradigm, "difference")
     except SpanLabError:
         return None
-    rows = of.of_words(part, {words[0]}, {words[1]})
-    return of, of.cells(rows)[""]
+    return of, of.cells(of.of_words(part, {words[0]}, {words[1]}))[""]
 
 
 def _table(

@@ -180,8 +180,7 @@ def mixed_model(scored: Scored, paradigm: str, by: str | None = None) -> Mixed:
         there = bool((scored.items["paradigm"] == paradigm).any())
         why = f"Only yardsticks answered {paradigm}" if there else f"There are no scored answers to {paradigm}"
         return Mixed(cells, None, f"{why}: nothing can be compared.", cells.notes)
-    rows = _counted(cells)
-    model = Laplace(*_design(cells, rows), prior_sd=PRIOR_SD)
+    model = Laplace(*_design(cells, _counted(cells)), prior_sd=PRIOR_SD)
     return _fitted(cells, model)
 
 
@@ -356,8 +355,7 @@ def plain_values(column: pd.Series) -> pd.Series:
     kinds = {isinstance(value, str) for value in values[:-1] if value is not None}
     if len(kinds) > 1:  # words and numbers have no order
         values = np.array([None if value is None else str(value) for value in values], dtype=object)
-    column_values = pd.Series(values[codes], index=column.index)
-    return column_values.infer_objects()
+    return pd.Series(values[codes], index=column.index).infer_objects()
 
 
 def _with_units(items: pd.DataFrame) -> pd.DataFrame:
@@ -377,8 +375,7 @@ def _with_units(items: pd.DataFrame) -> pd.DataFrame:
 
 def _rows(items: pd.DataFrame, levels: Mapping[str, np.ndarray]) -> int:
     """How many rows differ in what the model knows; those that do not are one binomial count."""
-    known = items[["agent", "condition"]].assign(**levels)
-    return int((~known.duplicated()).sum())
+    return int((~items[["agent", "condition"]].assign(**levels).duplicated()).sum())
 
 
 def _sampled(items: pd.DataFrame, notes: list[str]) -> pd.DataFrame:

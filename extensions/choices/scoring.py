@@ -201,8 +201,7 @@ class _Scoring:
         SpanLabError
             when it holds anything else.
         """
-        path = self.folder / INFO
-        self._before = _read_info(path)
+        self._before = _read_info(self.folder / INFO)
         if self._before is None:
             if self.folder.exists() and any(entry.name != ".lock" for entry in self.folder.iterdir()):
                 raise SpanLabError(f"{self.folder} holds something else already: give another folder with -o")

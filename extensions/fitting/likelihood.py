@@ -106,8 +106,7 @@ class Space:
     def starts(self) -> list[np.ndarray]:
         """Points where the search may begin: the middle of the prior, and one and a half spreads of
         it to each side, all loads alike."""
-        parameters = list(dict.fromkeys(parameter for parameter, _ in self.places))
-        few = parameters[:3]
+        few = list(dict.fromkeys(parameter for parameter, _ in self.places))[:3]
         return [
             np.array(
                 [

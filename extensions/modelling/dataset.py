@@ -162,8 +162,7 @@ class Dataset(IterableDataset[Batch]):
 
     def batch(self, number: int) -> Batch:
         """One batch, by its number from 0."""
-        trials = self.trials(number)
-        arrays = arrays_of(self.view, trials)
+        arrays = arrays_of(self.view, self.trials(number))
         frames = from_numpy(arrays.frames)
         if frames.ndim == 5:
             frames = frames.permute(0, 1, 4, 2, 3).float() / 255

@@ -342,8 +342,7 @@ def _times(sample: _People, difference: float | None, between: bool) -> PlannedT
             "these data have too few correct answers with a reaction time in both conditions to plan from"
         )
     away = (right["rt_ms"] - times.transform("mean")).to_numpy(float)
-    free = float((table["many"] - 1).sum())
-    variance = float((away**2).sum()) / free
+    variance = float((away**2).sum()) / float((table["many"] - 1).sum())
     skewed = max(0.0, float((away**3).mean())) / 2  # the third moment of an ex-Gaussian is twice the cube of tau
     table = table.assign(error=variance / table["many"])
     means = table.groupby("condition")["value"].mean()

@@ -516,8 +516,7 @@ def _pseudonyms(people: Sequence[str], key_file: Path | None) -> dict[str, str]:
     labels = {**kept, **{one: f"{number:03d}" for one, number in zip(new, free, strict=True)}}
     if key_file is not None and new:
         with whole_file(key_file) as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerows([_KEY_COLUMNS, *sorted(labels.items())])
+            csv.writer(file, lineterminator="\n").writerows([_KEY_COLUMNS, *sorted(labels.items())])
     return labels
 
 

@@ -209,8 +209,7 @@ def _published(name: str, title: str, data: Data, wish: Wish) -> Computed:
         if len(cells):
             theirs.append(cells[cells["n"].isin(part["n"].unique())].assign(variant=str(variant)))
     whole = pd.concat([table, *theirs], ignore_index=True)
-    known = {recomputed_name(model) for model in _DRAWN} | set(table["agent"])
-    drawn = whole[whole["agent"].isin(known)]
+    drawn = whole[whole["agent"].isin({*map(recomputed_name, _DRAWN), *table["agent"]})]
     explanation = (
         f"{_THEIRS} Hits: repetitions that were noticed. False alarms: others that were taken for one. Sensitivity: by"
         " how much hits exceed false alarms (d′, whose sign the study drops: guessing is above 0, too)."
