@@ -99,7 +99,10 @@ class AgainstGuessing:
     def row(self) -> dict[str, Any]:
         """Its row of the table."""
         share, claim = self.share, self.claim
-        more = self.rates if claim is self.rates else None
+        more: dict[str, Any] = {"word": ""}
+        if claim is self.rates:
+            more = dict(zip(("more_low", "more_high"), claim.interval, strict=True))
+            more |= {"word": self.word, "more": claim.value}
         tested = {} if self.where == "not tested" else {"p": claim.p, **claim.columns()}
         return {
             "agent": share.agent,
@@ -112,9 +115,9 @@ class AgainstGuessing:
             "high": share.interval[1],
             "chance": self.chance,
             "blind": share.null,
-            "word": self.word if more else "",
+            "word": "",
             **dict.fromkeys(("more", "more_low", "more_high", "p", "p_family", "low_family", "high_family"), math.nan),
-            **({"more": more.value, "more_low": more.interval[0], "more_high": more.interval[1]} if more else {}),
+            **more,
             "verdict": self.where,
             "note": CIRCULAR if self.chosen else share.note,
             **tested,

@@ -84,8 +84,7 @@ def _how_long(paradigm: Paradigm) -> str:
 
 def _proportions(paradigm: Paradigm) -> list[str]:
     """Describe the proportions in which levels come, where they do not come equally often."""
-    combinations = paradigm.combinations()
-    once = sum(paradigm.weights(combinations))
+    once = sum(paradigm.weights(paradigm.combinations()))
     weighted = [
         f"{name} {' : '.join(f'{level} {weight}' for level, weight in zip(factor.levels, factor.weights, strict=True))}"
         for name, factor in paradigm.factors.items()

@@ -297,7 +297,8 @@ def _all_heads(paths: Iterable[str | Path]) -> tuple[list[Head], list[Head], lis
             problems.append(left_out(folder, error))
             continue
         same = texts.setdefault(str(session.get("paradigm_hash")), session.get("paradigm_data"))
-        session["paradigm_data"] = same if same == session.get("paradigm_data") else session.get("paradigm_data")
+        if same == session.get("paradigm_data"):
+            session["paradigm_data"] = same
         name = str(session.get("session") or folder.name)
         if isinstance(aside := session.get("set_aside"), Mapping):
             problems.append(
@@ -513,8 +514,7 @@ def facts_of(
     """
     session = head.session
     plan, data = session.get("plan"), session.get("paradigm_data")
-    by_language = as_object(as_object(data).get("instructions"))
-    written = str(by_language.get(str(session.get("language")), ""))
+    written = str(as_object(as_object(data).get("instructions")).get(str(session.get("language")), ""))
     several = (
         isinstance(plan, list) and len({str(trial.get("levels")) for trial in plan if isinstance(trial, Mapping)}) > 1
     )

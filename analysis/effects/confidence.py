@@ -25,6 +25,7 @@ from ..stats.rated_detection import (
     area_under_curve,
     fit_unequal_variance,
 )
+from ..stats.signal_detection import scale_of
 from .conditions import question_of
 
 #: Measures with intervals.
@@ -199,7 +200,7 @@ def _of_one(questions: pd.DataFrame, forced: bool, level: float) -> dict[str, An
 
 
 def _measures_of(fitted: UnequalVariance, forced: bool) -> dict[str, Any]:
-    scale = 1 / math.sqrt(2) if forced else 1.0
+    scale = 1 / scale_of(forced)
     return {
         **{
             f"d_a{end}": value * scale
@@ -264,5 +265,5 @@ def model_of(row: Any, forced: bool) -> UnequalVariance | None:
     """The fitted model of a row of :func:`roc_table`; None where none was fitted."""
     if math.isnan(row["d_a"]):
         return None
-    slope, d_a = float(row["slope"]), float(row["d_a"]) * (math.sqrt(2) if forced else 1.0)
+    slope, d_a = float(row["slope"]), float(row["d_a"]) * scale_of(forced)
     return UnequalVariance(d_a * math.sqrt((1 + slope**2) / 2), slope)

@@ -87,17 +87,17 @@ def compute_groups(data: Data, wish: Wish) -> ComputedGroups:
     grouped = effect.x != GROUP
     counts = people.items.groupby(GROUP, observed=True)["participant"].nunique()
     notes.append(f"People in each group: {', '.join(f'{name} {many}' for name, many in counts.items())}.")
-    looks = looks_of_conditions(effect, table) if grouped else looks_of(table)
-    marks = ", ".join(f"{_MARKS[look.shape]} are {look.label}" for look in reversed(looks)) if grouped else ""
+    looks, marks, chart = looks_of(table), "", effect_chart
+    if grouped:
+        looks, chart = looks_of_conditions(effect, table), condition_chart
+        marks = ", ".join(f"{_MARKS[look.shape]} are {look.label}" for look in reversed(looks))
     below = (
         f"{caption(effect, table, wish.bars, conditions=True)}"
         f" {marks[:1].upper()}{marks[1:]}{'. ' if marks else ''}{GROUP_METHOD}"
     )
 
     def picture(agents: Sequence[Look]) -> dict[str, Any]:
-        made = (condition_chart if grouped else effect_chart)(
-            effect, table, agents, title=title, subtitle=lines(below), bars=wish.bars
-        )
+        made = chart(effect, table, agents, title=title, subtitle=lines(below), bars=wish.bars)
         return _with_colours(made, agents) if grouped else made
 
     return ComputedGroups(

@@ -241,18 +241,18 @@ def compute_paper_figure(figure: PaperFigure, data: Data, wish: Wish) -> Compute
     below = caption(figure.effect, table, wish.bars, conditions=figure.conditions) + (
         f" {figure.differs}" if figure.differs else ""
     )
-    title = f"{data.titles[paradigm]}: {figure.title}"
+    title, draw, looks_in = f"{data.titles[paradigm]}: {figure.title}", effect_chart, looks_of(table)
     if figure.conditions:
+        draw, looks_in = condition_chart, looks_of_conditions(figure.effect, table)
         same = constant(figure.effect, table)
         title += f" ({same})" if same else ""
-    draw = condition_chart if figure.conditions else effect_chart
     return Computed(
         title=title,
         caption=below,
         table=table,
         shown=shown(figure.effect, table),
         picture=lambda looks: draw(figure.effect, table, looks, title=title, subtitle=lines(below), bars=wish.bars),
-        looks=looks_of_conditions(figure.effect, table) if figure.conditions else looks_of(table),
+        looks=looks_in,
         conditions=figure.conditions,
         notes=(*figure.effect.notes(part, paradigm, table), *absent),
         readouts=data.readouts.get(paradigm, ()),

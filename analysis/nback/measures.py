@@ -148,8 +148,9 @@ def _judged(items: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
 def _sorted_answers(items: pd.DataFrame, matching: np.ndarray, back: np.ndarray, rules: Rules) -> dict[str, np.ndarray]:
     """Return which items belong to each count, by the name of the count; ``counted`` are all that
     belong to any but the last two."""
-    place = items["serial_position"].fillna(items["ask"]).to_numpy(float)
-    has_back = ~(place <= back)  # without positions every item counts
+    has_back = ~(
+        items["serial_position"].fillna(items["ask"]).to_numpy(float) <= back
+    )  # without positions every item counts
     nothing = pd.Series(np.nan, index=items.index)
     given = numbers(items.get("record_prefilled", nothing)) == 1
     in_time = has_back | rules.first_n

@@ -409,14 +409,16 @@ def _scores(data: Data, against: str, folder: Folder, commands: ReportCommands) 
     table = scores(data.scored, human=data.human, against=against)
     if not len(table):
         return None
-    name = "scores" if not against else "scores_against_people"
+    name, people = "scores", "published people"
+    further = " From RNN-96 on: as published (Sikarwar & Zhang, 2023, Table A3)."
+    if against:
+        name, people, further = "scores_against_people", f"“{against}”, measured here", ""
     file = folder.table(name, table)
     wide = layout(table, published=not against)
     rows = wide.assign(score=wide["task"] + " " + wide["score"]).drop(columns="task")
     side_by_side = PageTable(
         "Side by side",
-        "0 means the same as people. * p < .01 against guessing."
-        + ("" if against else " From RNN-96 on: as published (Sikarwar & Zhang, 2023, Table A3)."),
+        f"0 means the same as people. * p < .01 against guessing.{further}",
         tuple(map(str, rows.columns)),
         tuple(tuple(map(str, row)) for row in rows.itertuples(index=False, name=None)),
     )
@@ -441,9 +443,8 @@ def _scores(data: Data, against: str, folder: Folder, commands: ReportCommands) 
     details = page_table(
         table, columns, "Intervals, and the values behind each score", caption, words=("who", "conditions"), file=file
     )
-    who = f"“{against}”, measured here" if against else "published people"
     return Compared(
-        f"Scores against {who}",
+        f"Scores against {people}",
         "A compares slopes and B compares means with people's: |(M − H) / H|, as in WorM.",
         (side_by_side, details),
         DECISIONS,

@@ -5,5 +5,6 @@ from .mixed_model import sort_cells as sort_cells
 from .mixture import fit_mixture as fit_mixture
 from .reliability import spearman_brown as spearman_brown
 from .signal_detection import detection as detection
+from .signal_detection import scale_of as scale_of
 from .signal_detection import signal_of as signal_of
 from .signal_detection import z_score as z_score

@@ -36,7 +36,7 @@ from ..means.bootstrap import LEVEL
 from .corrections import holm
 from .mixed_contrasts import terms
 from .mixed_model import Mixed, mixed_model, mixed_time_model, plain_values
-from .signal_detection import detection
+from .signal_detection import detection, scale_of
 
 #: A design has at most so many factors.
 MOST = 3
@@ -72,8 +72,7 @@ def d_prime(items: pd.DataFrame) -> float:
     """d′ of answers with ``signal`` and ``signal_response``."""
     signal, said = items["signal"].to_numpy(bool), items["signal_response"].to_numpy(float) == 1
     hits, misses, alarms, rejections = (int((kind & one).sum()) for kind in (signal, ~signal) for one in (said, ~said))
-    scale = math.sqrt(2) if items["forced"].any() else 1.0
-    return float(detection(hits, misses, alarms, rejections).dprime) / scale
+    return float(detection(hits, misses, alarms, rejections).dprime) / scale_of(items["forced"].any())
 
 
 def _held(formula: Callable[..., Any]) -> Callable[[pd.DataFrame], float]:
@@ -299,8 +298,7 @@ def _d_z(each: np.ndarray) -> float:
 def _tested(estimate: float, se: float, df: float) -> dict[str, float]:
     from scipy.special import stdtr, stdtrit
 
-    reach = float(stdtrit(df, (1 + LEVEL) / 2)) * se if se > 0 else math.nan
-    t = estimate / se if se > 0 else math.nan
+    reach, t = (float(stdtrit(df, (1 + LEVEL) / 2)) * se, estimate / se) if se > 0 else (math.nan, math.nan)
     ends = {"low": estimate - reach, "high": estimate + reach}
     return {"estimate": estimate, "se": se, "df": df, **ends, "t": t, "p": 2 * float(stdtr(df, -abs(t)))}
 

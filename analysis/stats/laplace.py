@@ -134,8 +134,7 @@ class Apart:
         from scipy.sparse.csgraph import connected_components
 
         self.random = random.tocsr()
-        pairs = (self.random.T @ self.random).tocsr()
-        group = connected_components(pairs, directed=False)[1]
+        group = connected_components((self.random.T @ self.random).tocsr(), directed=False)[1]
         order = np.argsort(group, kind="stable")
         first = np.searchsorted(group[order], group[order])
         self.place = np.empty(len(group), int)

@@ -192,19 +192,17 @@ def contrasts(model: Mixed, planned: Planned = NOTHING, level: float = LEVEL) ->
             "low": low,
             "high": high,
             "df": df,
+            "t": np.nan,
+            "p": np.nan,
         }
-        row |= {"t": t, "p": 2 * float(stdtr(min(df, 1e9), -abs(t)))} if tested else {"t": np.nan, "p": np.nan}
-        row |= (
-            {
+        if tested:
+            row |= {"t": t, "p": 2 * float(stdtr(min(df, 1e9), -abs(t)))}
+            row |= {
                 f"odds_ratio{end}": math.exp(row[name])
                 for end, name in (("", "estimate"), ("_low", "low"), ("_high", "high"))
             }
-            if tested
-            else {}
-        )
         row |= _observed(asked_contrast, model.cells)
-        notes = [_edge_note(asked_contrast, model.cells), _other_side(row)]
-        row["note"] = "; ".join(filter(None, notes))
+        row["note"] = "; ".join(filter(None, [_edge_note(asked_contrast, model.cells), _other_side(row)]))
         rows.append(row)
     return with_holm(pd.DataFrame(rows, columns=[*CONTRAST_COLUMNS]), ["kind"], planned)
 

@@ -180,8 +180,7 @@ def mixed_model(scored: Scored, paradigm: str, by: str | None = None) -> Mixed:
         there = bool((scored.items["paradigm"] == paradigm).any())
         why = f"Only yardsticks answered {paradigm}" if there else f"There are no scored answers to {paradigm}"
         return Mixed(cells, None, f"{why}: nothing can be compared.", cells.notes)
-    model = Laplace(*_design(cells, _counted(cells)), prior_sd=PRIOR_SD)
-    return _fitted(cells, model)
+    return _fitted(cells, Laplace(*_design(cells, _counted(cells)), prior_sd=PRIOR_SD))
 
 
 def mixed_time_model(scored: Scored, paradigm: str, by: str | None = None) -> Mixed:
@@ -386,8 +385,7 @@ def _sampled(items: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     drawn = pd.Series(np.random.RandomState(SEED).permutation(len(names))[number], index=items.index)
     group = [items["agent"], items["participant"], items["condition"]]
     place = drawn.groupby(group, dropna=False).rank(method="dense")
-    count = place.value_counts().sort_index().cumsum()
-    most = max(1, int((count <= MOST_ITEMS).sum()))
+    most = max(1, int((place.value_counts().sort_index().cumsum() <= MOST_ITEMS).sum()))
     kept = items[place <= most].reset_index(drop=True)
     notes.insert(
         0,

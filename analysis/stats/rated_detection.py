@@ -277,12 +277,12 @@ def _score(at: np.ndarray, signals: np.ndarray, others: np.ndarray) -> tuple[np.
     the criteria."""
     many = len(signals)
     slope, information = np.zeros(len(at)), np.zeros((len(at), len(at)))
-    for counts, signal in ((others, False), (signals, True)):
-        places = at[1] * at[2:] - at[0] if signal else at[2:]
+    for counts, times, shift in ((others, 1.0, 0.0), (signals, at[1], at[0])):
+        places = times * at[2:] - shift
         density = np.exp(-(places**2) / 2) / math.sqrt(2 * math.pi)
         change = np.zeros((many - 1, len(at)))  # of what lies below each criterion
-        change[np.arange(many - 1), np.arange(2, len(at))] = density * (at[1] if signal else 1.0)
-        if signal:
+        change[np.arange(many - 1), np.arange(2, len(at))] = density * times
+        if counts is signals:
             change[:, 0], change[:, 1] = -density, density * at[2:]
         none = np.zeros((1, len(at)))
         shares, changes = np.maximum(_shares(places), 1e-300), np.diff(np.concatenate([none, change, none]), axis=0)

@@ -123,6 +123,12 @@ def detection(
         )
 
 
+def scale_of(forced: bool) -> float:
+    """How many times larger the difference of the two z-scores is than d′: a choice between two sides has twice
+    the evidence."""
+    return float(np.sqrt(2)) if forced else 1.0
+
+
 def z_score(count: np.ndarray, of: np.ndarray, correction: Correction) -> Any:
     """The z-score of ``count`` out of ``of`` after the correction; NaN out of none."""
     from scipy.special import ndtri  # the inverse normal distribution; scipy.stats takes a second to import

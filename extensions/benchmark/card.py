@@ -352,8 +352,9 @@ def _body(suite: Suite, scored: Scored, name: str, people: Scored | None, taken:
     pictures: dict[str, Any] = {}
     counts = {"trials": 0, "comparable": 0}
     for paradigm in suite.paradigms:
-        agent = of_answers(scored, paradigm, name) if paradigm in taken else None
-        tested = of_answers(scored, paradigm, name, tested=True) if paradigm in taken else None
+        agent = tested = None
+        if paradigm in taken:
+            agent, tested = (of_answers(scored, paradigm, name, tested=only) for only in (False, True))
         references = references_of(paradigm, people)
         entries = [
             effect_entry(effect, agent, references, tested) for effect in suite.effects if effect.paradigm == paradigm

@@ -234,8 +234,8 @@ def compared(suite: FindingSuite, sessions: Path) -> list[dict[str, Any]]:
                 "paradigm": one.paradigm,
                 "says": one.says,
                 "study": one.study,
-                "people": None if people is None else people._asdict(),
-                "agent": None if agent is None else agent._asdict(),
+                "people": people and people._asdict(),
+                "agent": agent and agent._asdict(),
                 "margin": one.margin,
                 "verdict": verdict(people, agent, one.margin),
             }

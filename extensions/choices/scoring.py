@@ -235,7 +235,7 @@ class _Scoring:
             if not context.practice and not self._agent.remembers:
                 continue
             memory.keep(context, run_to_end(self._gone_through(one)))
-            after = self._taken[place + 1] if place + 1 < len(self._taken) else None
+            after = next(iter(self._taken[place + 1 :]), None)
             for text in said_after(self._session.paradigm, trial, after, language):
                 memory.tell(text)
         return followed
@@ -392,8 +392,7 @@ def _scored(choice: ScoredChoice, likelihoods: Likelihoods | None) -> ScoredChoi
     # all that is known may be all that there is
     likelihood = by_answer.get(choice.answer, missing)
     assert likelihood is not None
-    others = [value for answer, value in by_answer.items() if answer != choice.answer]
-    total = _log_sum([*others, likelihood])
+    total = _log_sum([*[value for answer, value in by_answer.items() if answer != choice.answer], likelihood])
     return replace(
         choice,
         logprob=by_answer.get(choice.answer),

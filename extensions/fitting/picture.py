@@ -96,8 +96,7 @@ def _heading(title: str, below: list[str]) -> dict[str, Any]:
 def _panels(
     title: str, caption: str, panels: list[dict[str, Any]], columns: int, rows: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    below = max(len(panel["title"]["subtitle"]) for panel in panels)
-    spacing = {"row": 82 + _LINE * below, "column": 46}
+    spacing = {"row": 82 + _LINE * max(len(panel["title"]["subtitle"]) for panel in panels), "column": 46}
     layout = {"concat": panels, "columns": columns, "spacing": spacing, "bounds": "flush"}
     return plain({"title": title_lines(title, caption), **layout}, rows)
 

@@ -186,8 +186,7 @@ def _load(rows: pd.DataFrame) -> np.ndarray:
 def _report(rows: pd.DataFrame) -> Trials:
     """Errors, and the other items' values around the target, in radians of the whole circle."""
     turn = 2 * np.pi / rows["period"].to_numpy(float)
-    width = int(_load(rows).max()) - 1
-    others = np.full((len(rows), max(width, 0)), np.nan)
+    others = np.full((len(rows), max((int(_load(rows).max()) - 1), 0)), np.nan)
     if "non_targets" in rows.columns:
         targets = _decoded(rows["correct_answer"])
         for row, values in enumerate(_decoded(rows["non_targets"])):

@@ -121,8 +121,7 @@ class Task(gymnasium.Env[np.ndarray, int]):
         """
         trial = compile_trial(self.paradigm, planned.levels, planned.seed, self._generator)
         shown = [step for step in trial.steps if is_model_step(step.percept)]
-        view = self.paradigm.network_view(trial.levels) or self._view
-        arrays = arrays_of(view, [trial])
+        arrays = arrays_of((self.paradigm.network_view(trial.levels) or self._view), [trial])
         if arrays.labels.shape != (1, len(shown)):
             raise SpanLabError(f"{self.paradigm.name} cannot be an environment: a question has several answers at once")
         self.trial, self._step = trial, 0

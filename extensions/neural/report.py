@@ -236,8 +236,9 @@ def _preferences(variance: TaskVariance, active: np.ndarray) -> NeuralPart:
     table = fractional_table(variance, active)
     bars = histograms(table)
     figures: tuple[tuple[str, str, dict[str, Any]], ...] = ()
-    notes = () if len(bars) else ("Fractional task variance needs two tasks and an active unit.",)
+    tables, notes = dict[str, pd.DataFrame](), ("Fractional task variance needs two tasks and an active unit.",)
     if len(bars):
+        tables, notes = {"fractional_variance": table, "fractional_variance_histograms": bars}, ()
         caption = (
             "Numbers of active units for each pair of tasks. Units at 1 vary only in the task named on the right, units"
             " at -1 only in the one on the left."
@@ -251,7 +252,7 @@ def _preferences(variance: TaskVariance, active: np.ndarray) -> NeuralPart:
         "Fractional task variance of tasks A and B: (TV(A) - TV(B)) / (TV(A) + TV(B)), for each active unit (Yang et"
         " al., 2019). Above each panel stands B | A.",
         figures,
-        {"fractional_variance": table, "fractional_variance_histograms": bars} if len(bars) else {},
+        tables,
         notes,
     )
 

@@ -18,7 +18,7 @@ import pandas as pd
 
 from spanlab.analysis.data import Scored
 from spanlab.analysis.effects import question_of, timed_questions
-from spanlab.analysis.stats import sort_cells, z_score
+from spanlab.analysis.stats import scale_of, sort_cells, z_score
 from spanlab.core import SpanLabError
 
 PlannedValue = Literal["correct", "d_prime", "rt_ms"]
@@ -92,7 +92,7 @@ class PlannedSensitivity:
         others = trials - signals
         if min(signals, others) < 1:
             raise SpanLabError(f"{trials} trials in each condition have no signal, or nothing else; d′ needs both")
-        scale = math.sqrt(2) if self.forced else 1.0
+        scale = scale_of(self.forced)
         shape, values = (many, people), []
         person, criterion = (
             random.normal(0, self.people, shape),
@@ -307,7 +307,7 @@ def _sensitivity(sample: _People, difference: float | None, between: bool, force
     spread = (
         rate * (1 - rate) / ((asked + 1) * (np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)) ** 2)
     )  # Gourevitch & Galanter, 1967
-    scale = math.sqrt(2) if forced else 1.0
+    scale = scale_of(forced)
     table = counts.index.to_frame(index=False).assign(
         value=(z[:, 1] - z[:, 0]) / scale,
         error=spread.sum(axis=1) / scale**2,

@@ -81,11 +81,12 @@ def conversations(
         yield from (_merged(_turns_of(_told(session, one, Before(), shared, data))) for one in taken)
         return
     turns: list[Turn] = []
-    past: Past | None = None
+    before = Before()
     for place, one in enumerate(taken):
-        past = _told(session, one, Before() if past is None else Before(trials=(past,)), shared, data)
+        past = _told(session, one, before, shared, data)
+        before = Before(trials=(past,))
         turns += _turns_of(past)
-        following = taken[place + 1] if place + 1 < len(taken) else None
+        following = next(iter(taken[place + 1 :]), None)
         turns += [("user", sentence) for sentence in said_after(session.paradigm, one, following, _language(session))]
     if turns:
         yield _merged(turns)

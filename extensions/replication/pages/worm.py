@@ -662,19 +662,14 @@ def _elsewhere(number: str) -> Entry:
     )
 
 
-def _held(what: tuple[str, ...], ours: str, printed: str) -> Row:
-    return Row(what, ours, printed, "same" if ours == printed else "differs", "" if ours == printed else "see both")
+def _held(what: tuple[str, ...], ours: str, printed: str, apart: str = "see both") -> Row:
+    if ours == printed:
+        return Row(what, ours, printed, "same", "")
+    return Row(what, ours, printed, "differs", apart)
 
 
 def _compared(what: tuple[str, ...], ours: float, printed: float) -> Row:
-    same = f"{ours:.3f}" == f"{printed:.3f}"
-    return Row(
-        what,
-        f"{ours:.3f}",
-        f"{printed:.3f}",
-        "same" if same else "differs",
-        "" if same else f"by {abs(ours - printed):.3f}",
-    )
+    return _held(what, f"{ours:.3f}", f"{printed:.3f}", f"by {abs(ours - printed):.3f}")
 
 
 #: Scores that cannot be held against the printed ones, and why.
