@@ -72,7 +72,7 @@ def d_prime(items: pd.DataFrame) -> float:
     """d′ of answers with ``signal`` and ``signal_response``."""
     signal, said = items["signal"].to_numpy(bool), items["signal_response"].to_numpy(float) == 1
     hits, misses, alarms, rejections = (int((kind & one).sum()) for kind in (signal, ~signal) for one in (said, ~said))
-    return float(detection(hits, misses, alarms, rejections).dprime) / scale_of(items["forced"].any())
+    return float(detection(hits, misses, alarms, rejections).dprime) / scale_of(bool(items["forced"].any()))
 
 
 def _held(formula: Callable[..., Any]) -> Callable[[pd.DataFrame], float]:
