@@ -368,6 +368,11 @@ def _unboxed(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+def in_short(value: Any) -> str:
+    """A value as text; a number is the same with and without a decimal point."""
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
+
+
 def mean_or_nan(values: np.ndarray) -> float:
     """The mean; NaN of no values."""
     return float(values.mean()) if len(values) else np.nan

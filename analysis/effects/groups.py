@@ -21,7 +21,7 @@ import pandas as pd
 
 from ...core.agent_kinds import PARTICIPANT
 from ...core.errors import SpanLabError
-from ..data.coding import mean_or_nan, plain_name, records
+from ..data.coding import in_short, mean_or_nan, plain_name, records
 from ..data.scoring import Scored, plural
 from ..means.bootstrap import FEW, LEVEL
 from ..stats.corrections import holm
@@ -139,17 +139,13 @@ def between_groups(effect: Effect, people: Scored, paradigm: str, level: float =
     if several:
         rows += _family(
             [
-                (f"{effect.x_title} {_place(place)}", {group: _values(values[group][place]) for group in groups})
+                (f"{effect.x_title} {in_short(place)}", {group: _values(values[group][place]) for group in groups})
                 for place in shared
             ],
             groups,
             level,
         )
     return pd.DataFrame(rows, columns=[*COLUMNS])
-
-
-def _place(place: Any) -> str:
-    return f"{place:g}" if isinstance(place, int | float) else str(place)
 
 
 def _values(of: Mapping[int, float]) -> np.ndarray:
@@ -174,7 +170,7 @@ def _of_each_person(effect: Effect, people: Scored, paradigm: str) -> dict[str, 
 
     def keep(row: Mapping[Any, Any], numbers: np.ndarray, measured: np.ndarray) -> None:
         place = "" if alone else row[effect.x]
-        values.setdefault(_place(row[GROUP]), {})[place] = dict(
+        values.setdefault(in_short(row[GROUP]), {})[place] = dict(
             zip(map(int, numbers), map(float, measured), strict=True)
         )
 

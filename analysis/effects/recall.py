@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.agent_kinds import KINDS
-from ..data.coding import decoded, groups, mean_or_nan
+from ..data.coding import decoded, groups, in_short, mean_or_nan
 from ..data.scoring import WHO, Scored
 from .reaction_times import KINDS as TIMED
 from .transforms import TRIAL, in_order, recalls
@@ -81,10 +81,8 @@ def _serial(scored: Scored) -> tuple[pd.DataFrame, np.ndarray, np.ndarray, np.nd
 
 
 def _as_text(column: pd.Series) -> np.ndarray:
-    """Answers as text; a number is the same with and without a decimal point."""
-    return np.array(
-        [f"{value:g}" if isinstance(value, int | float) else str(value) for value in decoded(column)], dtype=object
-    )
+    """Answers as text."""
+    return np.array([*map(in_short, decoded(column))], dtype=object)
 
 
 def answer_places(scored: Scored) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.agent_kinds import PARTICIPANT
-from ..data.coding import decoded
+from ..data.coding import decoded, in_short
 from ..data.scoring import Scored, plural
 from .charts import grid, panel_of, title_lines
 from .curve_marks import PANEL, whole_axis
@@ -69,15 +69,11 @@ def heading_of(row: Mapping[Any, Any], by: Sequence[str]) -> str:
         [
             person,
             *(
-                f"{name.removeprefix('factor_').removeprefix('record_').replace('_', ' ')} {_format_value(row[name])}"
+                f"{name.removeprefix('factor_').removeprefix('record_').replace('_', ' ')} {in_short(row[name])}"
                 for name in by
             ),
         ]
     )
-
-
-def _format_value(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 
 def bars(values: np.ndarray, edges: np.ndarray, unit: str) -> list[dict[str, Any]]:

@@ -90,8 +90,7 @@ class Task(gymnasium.Env[np.ndarray, int]):
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Begin the next trial; with a seed, the first one of that seed. Without any, each
         environment has trials of its own."""
-        number = 0 if seed is not None else self._number
-        first = self._seed if seed is None else seed
+        first, number = (self._seed, self._number) if seed is None else (seed, 0)
         if first is None:
             first = int(self.np_random.integers(MAX_MASTER_SEED + 1))
         planned = next(plan_dataset(self.paradigm, first, self._split, 1, self._levels, start=number))

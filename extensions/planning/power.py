@@ -213,7 +213,7 @@ def power(
                     tell(done, planned)
             (hits, alike), (size, _) = studies[0], studies[1]
             shares = [hits, size, alike]
-            errors = [math.nan if share != share else math.sqrt(share * (1 - share) / samples) for share in shares]
+            errors = [math.sqrt(share * (1 - share) / samples) for share in shares]
             values = [one for pair in zip(shares, errors, strict=True) for one in pair]
             rows.append(
                 {"people": many, "trials": of, **dict(zip(COLUMNS[2:8], values, strict=True)), "n_simulated": samples}
