@@ -125,8 +125,9 @@ def line_picture(
     wide, high = size
     image = Image.new("RGB", size, BACKGROUND)
     draw = ImageDraw.Draw(image)
+    given = [OPEN if one is None else one for one in labels]
     if ordered.joined:
-        text = "".join(OPEN if one is None else one for one in labels)
+        text = "".join(given)
         letters = _size(text or "x", _GIVEN * high, 0.94 * wide)
         draw.text((wide / 2, high / 2), text, TEXT, face(text, letters, "semibold"), anchor="mm")
         draw.line((0.04 * wide, 0.9 * high, 0.96 * wide, 0.9 * high), MUTED, max(1, round(high / 40)))
@@ -143,9 +144,8 @@ def line_picture(
                 max(1, round(high / 40)),
             )
         if place < len(labels):
-            text = OPEN if (one := labels[place]) is None else one
-            letters = _size(text, _GIVEN * high, 0.9 * step)
-            draw.text((middle, 0.46 * high), text, TEXT, face(text, letters, "semibold"), anchor="mm")
+            letters = _size(given[place], _GIVEN * high, 0.9 * step)
+            draw.text((middle, 0.46 * high), given[place], TEXT, face(given[place], letters, "semibold"), anchor="mm")
     return image
 
 

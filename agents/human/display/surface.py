@@ -324,14 +324,12 @@ class SurfaceView:
             self._pictures.draw(self._keys(surface), 0, 0)
         if surface.several:
             on = sheet.pointed or self.button_at(*pointer)
+            missing, enter = max(0, (surface.take or 0) - len(sheet.marks)), "mark"
             if surface.ordered is None:
                 self._draw_marks(sheet, surface, under)
             else:
+                enter = "enter"
                 self._draw_order(sheet, surface, surface.ordered, under, on)
-            missing, enter = (
-                max(0, (surface.take or 0) - len(sheet.marks)),
-                "mark" if surface.ordered is None else "enter",
-            )
             ready = "under" if on == DONE else "enabled"
             button = self._button(ready) if sheet.may_finish else self._button("disabled", missing, enter)
             self._pictures.draw(button, *self._button_middle(button))
