@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from analysis_tables import mixed, responses
-from command_line import command_line
+from command_line import Run
 from report_page import read
 
 from spanlab.analysis.data.scoring import score_table
@@ -51,10 +51,9 @@ SMALL: dict[str, Callable[[], pd.DataFrame]] = {
 @pytest.mark.parametrize("ending", [pytest.param(".csv", marks=pytest.mark.slow), ".parquet"])
 @pytest.mark.parametrize("name", SMALL)
 def test_small_tables_are_compared(
-    name: str, ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str, ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
     monkeypatch.setattr(folder, "save", lambda *_: [])
-    run = command_line(tmp_path, monkeypatch, capsys)
     table, file = pd.DataFrame(SMALL[name]()), tmp_path / f"first{ending}"
     if ending == ".csv":
         table.to_csv(file, index=False)

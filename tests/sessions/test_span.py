@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from command_line import command_line
+from command_line import Run
 from hypothesis import given
 from hypothesis import strategies as st
 from session_tools import lasting
@@ -312,10 +312,7 @@ def test_mistakes_in_a_design_are_told(tmp_path: Path, design: str, message: str
 
 
 @pytest.mark.slow
-def test_the_command_line_tells_the_span(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = command_line(tmp_path, monkeypatch, capsys)
+def test_the_command_line_tells_the_span(tmp_path: Path, run: Run) -> None:
     status, out, _ = run("replay", "vsrec", "--design", "span", "--agent", "capacity:4")
     assert status == 0
     assert out.startswith("span: list length ")

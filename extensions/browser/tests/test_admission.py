@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import command_line
+from command_line import Run, command_line
 from scripted_page import SCREEN, ScriptedPage, hello, until
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
@@ -174,11 +174,8 @@ def test_addresses_of_this_computer_tell_nobody_apart(address: str, known: str) 
 # -- links -----------------------------------------------------------------------------------------
 
 
-def test_signed_links_let_in_and_no_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_signed_links_let_in_and_no_other(tmp_path: Path, run: Run) -> None:
     offer = offer_of(tmp_path, "online: {admission: links}\n")
-    run: Any = command_line(tmp_path, monkeypatch, capsys)
     status, printed, err = run(
         "study", "links", "athome.yaml", "--n", 3, "--address", "https://lab.example.org/", "--data", "data"
     )

@@ -6,11 +6,10 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 from chromium import chromium
-from command_line import command_line
+from command_line import Run
 from scripted_page import SCREEN
 from starlette.testclient import TestClient
 from study_files import AtTheDoor, Guest, study_in
@@ -56,9 +55,7 @@ def somebody_of_each_kind(tmp_path: Path) -> StudyOffer:
     return offer
 
 
-def test_the_page_shows_what_the_monitor_shows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_page_shows_what_the_monitor_shows(tmp_path: Path, run: Run) -> None:
     offer = somebody_of_each_kind(tmp_path)
     desk = VisitDesk(offer, print)
     shown = MonitorBoard(desk, timing_in_short).now()
@@ -84,7 +81,6 @@ def test_the_page_shows_what_the_monitor_shows(
     )
     later = table_of(Monitor(offer.study, offer.data).look(time.time() + 3600), time.time(), everything=True)
     assert later.states.count("dropped out") == 1
-    run: Any = command_line(tmp_path, monkeypatch, capsys)
     assert "online: 1 interrupted, 1 refused, 1 finished" in run("study", "monitor", "study.yaml", "--once")[1]
 
 
@@ -160,11 +156,8 @@ def test_who_is_at_which_page_is_seen_before_anything_is_recorded(tmp_path: Path
     desk.close()
 
 
-def test_the_address_is_printed_at_the_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_address_is_printed_at_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     monkeypatch.setattr("uvicorn.Server.run", lambda self: setattr(self, "started", True))
-    run: Any = command_line(tmp_path, monkeypatch, capsys)
     status, printed, err = run("serve", "vsr", "--data", tmp_path / "data")
     assert status == 0, err
     assert "http://127.0.0.1:8765/monitor#" in printed

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import scipy.stats
 from analysis_tables import better_in_a
-from command_line import command_line
+from command_line import Run
 from observed import along, table, together
 from scipy.special import ndtr
 
@@ -88,7 +88,7 @@ def test_differences_that_are_equal_but_for_rounding_have_no_spread() -> None:
 
 
 def test_where_nobody_has_both_conditions_the_spread_of_the_effect_is_assumed_and_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, run: Run
 ) -> None:
     people = [
         table(
@@ -104,7 +104,6 @@ def test_where_nobody_has_both_conditions_the_spread_of_the_effect_is_assumed_an
         for size, right in [((2, 0.8), (6, 0.6))[at % 2]]
     ]
     together(*people).to_csv(tmp_path / "apart.csv", index=False)
-    run = command_line(tmp_path, monkeypatch, capsys)
     options = ("plan", "apart.csv", "--people", "8", "--trials", "20", "--samples", "200", "--by", "set_size")
     said = run(*options)[1]
     assert "effect over people 0.30" in said

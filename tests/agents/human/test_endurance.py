@@ -3,14 +3,12 @@ cost at the beginning."""
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from session_tools import one_thread
+from benches import bench
 
 pytestmark = [
     pytest.mark.slow,
@@ -22,15 +20,7 @@ MINUTES, WARM_UP = 13.0, 150.0
 
 
 def test_ten_minutes_of_session(tmp_path: Path) -> None:
-    words = [
-        sys.executable,
-        str(Path(__file__).resolve().parents[2] / "helpers" / "lab" / "lab_endurance.py"),
-        str(MINUTES),
-        str(tmp_path),
-    ]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60 * MINUTES + 120, env=one_thread())
-    assert done.returncode == 0, done.stderr
-    rows = np.array(json.loads(done.stdout.splitlines()[-1]))
+    rows = np.array(bench("lab/lab_endurance", MINUTES, tmp_path, seconds=60 * MINUTES + 120, OMP_NUM_THREADS="1"))
     rows = rows[rows[:, 0] > WARM_UP]
     seconds, memory, frames, cost = rows.T
     assert seconds[-1] - seconds[0] > 600

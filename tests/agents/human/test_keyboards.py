@@ -3,35 +3,22 @@ where an alphabet has none of these; texts have what the layout writes, with dea
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+from benches import bench
 from effort import HANGS_S
 
 pytestmark = pytest.mark.skipif(
     any(shutil.which(program) is None for program in ("Xvfb", "setxkbmap", "xkbcomp")), reason="needs Xvfb and xkbcomp"
 )
-BENCH = Path(__file__).resolve().parents[2] / "helpers" / "lab" / "keyboards_bench.py"
 #: what the keys write that are q, y, [ and e on a US keyboard; the third one is dead on a French one
 WRITTEN = {"us": "qy[e", "fr": "ayê", "de": "qzüe", "ru": "йнху"}
 
 
 @pytest.mark.parametrize("layout", ["fr", *(pytest.param(name, marks=pytest.mark.slow) for name in ("us", "de", "ru"))])
 def test_keys_answer_by_their_signs_and_texts_have_what_a_layout_writes(layout: str) -> None:
-    done = subprocess.run(
-        [sys.executable, str(BENCH), layout],
-        env={**os.environ, "LANG": "C.UTF-8"},
-        capture_output=True,
-        text=True,
-        timeout=HANGS_S,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    facts = json.loads(done.stdout.splitlines()[-1])
+    facts = bench("lab/keyboards_bench", layout, seconds=HANGS_S, LANG="C.UTF-8")
     assert len(facts["answers"]) == 10
     assert {pressed: given for pressed, given in facts["answers"].items() if pressed.split()[0] != given} == {}
     assert facts["written"] == {"text": WRITTEN[layout], "text with Num Lock": f"{WRITTEN[layout]}7"}

@@ -3,13 +3,12 @@ in a real window, where ``pausing_bench.py`` plays it."""
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from benches import bench
 from pausing_bench import TRIALS
 
 from spanlab.analysis.data.exclusions import Rule, apply_exclusions
@@ -19,7 +18,6 @@ from spanlab.sessions.record.reader import read_events, read_session, trials_lef
 from spanlab.sessions.session import same_trials
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")]
-BENCH = Path(__file__).resolve().parents[2] / "helpers" / "lab" / "pausing_bench.py"
 
 
 @pytest.fixture(scope="module")
@@ -28,14 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     due."""
     played: dict[str, Any] = {}
     for _ in range(6):
-        done = subprocess.run(
-            [sys.executable, str(BENCH), str(tmp_path_factory.mktemp("paused"))],
-            capture_output=True,
-            text=True,
-            timeout=3600,
-        )
-        assert done.returncode == 0, done.stderr[-3000:]
-        played = json.loads(done.stdout.splitlines()[-1])
+        played = bench("lab/pausing_bench", tmp_path_factory.mktemp("paused"))
         if played["late_s"] < 0.05:
             break
     return Path(played["folder"])

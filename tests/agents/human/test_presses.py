@@ -4,31 +4,18 @@ step, and dated as the X server dates them."""
 from __future__ import annotations
 
 import itertools
-import json
-import os
-import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from benches import bench
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")
-BENCH = Path(__file__).resolve().parents[2] / "helpers" / "lab" / "answers_bench.py"
 
 
 def thousand(presses: int) -> dict[str, Any]:
-    done = subprocess.run(
-        [sys.executable, str(BENCH), "thousand"],
-        env={**os.environ, "PRESSES": str(presses)},
-        capture_output=True,
-        text=True,
-        timeout=3600,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return json.loads(done.stdout.splitlines()[-1])["thousand"]
+    return bench("lab/answers_bench", "thousand", PRESSES=str(presses))["thousand"]
 
 
 def errors(facts: dict[str, Any]) -> dict[str, np.ndarray]:

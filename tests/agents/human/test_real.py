@@ -3,34 +3,33 @@ deadlines, fingers, the signal to begin recall."""
 
 from __future__ import annotations
 
-import json
 import shutil
-import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
+from benches import bench
 
 from spanlab.paradigms import AnswerKeys, compile_trial, list_paradigms, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")
-BENCH = Path(__file__).resolve().parents[2] / "helpers" / "lab" / "answers_bench.py"
 FRAME = 1000 / 60
 #: cells, and places with two words between them; all others take longer
 QUICK = ("sfr", "smu", "cd")
 
 
-def bench(*arguments: str) -> Any:
-    done = subprocess.run([sys.executable, str(BENCH), *arguments], capture_output=True, text=True, timeout=1800)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return json.loads(done.stdout.splitlines()[-1])
-
-
 @pytest.fixture(scope="module")
 def scenes() -> dict[str, Any]:
-    return bench("signal", "acknowledged", "taps", "buttons", f"answered:keys,mouse:1:2:{','.join(QUICK)}", "boxes")
+    return bench(
+        "lab/answers_bench",
+        "signal",
+        "acknowledged",
+        "taps",
+        "buttons",
+        f"answered:keys,mouse:1:2:{','.join(QUICK)}",
+        "boxes",
+    )
 
 
 def answered_as_meant(facts: list[dict[str, Any]], names: tuple[str, ...]) -> None:
@@ -58,7 +57,7 @@ def test_every_way_of_answering_works_with_real_keys_and_real_clicks(scenes: dic
 @pytest.mark.slow
 @pytest.mark.parametrize("name", list_paradigms())
 def test_every_question_of_every_paradigm_takes_every_answer(name: str) -> None:
-    facts = bench(f"answered:keys,mouse:3:16:{name}")["answered"]
+    facts = bench("lab/answers_bench", f"answered:keys,mouse:3:16:{name}")["answered"]
     answered_as_meant(facts, (name,))
     swapped = [fact for fact in facts if fact["swapped"]]
     paradigm = load_paradigm(name)
@@ -68,7 +67,7 @@ def test_every_question_of_every_paradigm_takes_every_answer(name: str) -> None:
 
 @pytest.mark.slow  # in real time; on a virtual clock in test_clock.py
 def test_deadlines_of_the_speeded_paradigms() -> None:
-    facts = bench("deadlines")["deadlines"]
+    facts = bench("lab/answers_bench", "deadlines")["deadlines"]
     for name, window in (("sts", 1500), ("cd", 2000)):
         after = facts[f"{name} after"]
         assert (after[0]["response"]["outcome"], after[0]["response"]["raw"]["presses"]) == ("omitted", [])
@@ -116,7 +115,7 @@ def test_button_boxes_answer_in_time(scenes: dict[str, Any]) -> None:
 @pytest.mark.skipif(shutil.which("setxkbmap") is None, reason="needs setxkbmap")
 @pytest.mark.parametrize("layout", ["us", "de", "fr"])
 def test_keys_are_what_is_printed_on_them(layout: str) -> None:
-    found = bench(f"layouts:{layout}")["layouts"]
+    found = bench("lab/answers_bench", f"layouts:{layout}")["layouts"]
     minus = (
         None if layout == "fr" else "-"
     )  # there it lies on the key of the 6, which counts as the digit; the number pad has one

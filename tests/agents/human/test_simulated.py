@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benches import bench
 from effort import HANGS_S
 from session_tools import spanlab
 from x_server import x_server
@@ -21,15 +22,10 @@ from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import compile_trial, list_paradigms, load_paradigm
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")
-BENCH = Path(__file__).resolve().parents[2] / "helpers" / "lab" / "lab_bench.py"
 
 
 def simulate(observer: str) -> dict[str, Any]:
-    done = subprocess.run(
-        [sys.executable, str(BENCH), f"simulated:{observer}"], capture_output=True, text=True, timeout=3600
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return json.loads(done.stdout.splitlines()[-1])["simulated"]
+    return bench("lab/lab_bench", f"simulated:{observer}")["simulated"]
 
 
 def latest_ms(response: dict[str, Any]) -> float:

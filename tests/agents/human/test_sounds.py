@@ -6,16 +6,14 @@ from __future__ import annotations
 
 import ctypes.util
 import importlib.util
-import json
 import shutil
 import statistics
-import subprocess
 import sys
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
+from benches import bench
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from virtual_lab import VirtualStage, VirtualWindow, play, trial
@@ -32,7 +30,6 @@ from spanlab.stimuli.render.speaker import Audible, Speaker, seconds_of, wavefor
 
 NINE = Choice.model_validate({"options": 9, "layout": "3x3"})
 BLANK, CROSS = Blank.model_validate({}), Fixation.model_validate({})
-BENCH = Path(__file__).resolve().parents[2] / "helpers" / "sounds" / "sound_bench.py"
 LACKING = [name for name in ("jackd", "Xvfb") if shutil.which(name) is None]
 LACKING += [name for name in ("psychtoolbox", "psychopy") if importlib.util.find_spec(name) is None]
 LACKING += [] if ctypes.util.find_library("jack") else ["libjack"]
@@ -237,9 +234,7 @@ def test_tones_come_and_go_without_a_click() -> None:
 def test_what_is_heard_is_the_file_at_the_time_that_is_recorded() -> None:
     """How late sounds are on this machine is measured, and not judged: others are busy on it. What
     is recorded must agree with what was heard."""
-    found = json.loads(
-        subprocess.run([sys.executable, str(BENCH), "12"], stdout=subprocess.PIPE, check=True, timeout=200).stdout
-    )
+    found = bench("sounds/sound_bench", 12, seconds=200)
     assert found["facts"]["backend"] == "Psychtoolbox PsychPortAudio"
     assert found["facts"]["declared_latency_ms"] > 0
     assert statistics.median(found["alike"]) > 0.999, "the samples of the file, and nothing else"

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+from benches import bench
 from command_line import Run
 from effort import HANGS_S
 from hypothesis import given
@@ -26,7 +27,6 @@ from spanlab.core.errors import SpanLabError
 from spanlab.sessions.record.displays import read_displays
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")
-BENCH = Path(__file__).resolve().parents[2] / "helpers" / "lab" / "timing_bench.py"
 
 
 def test_a_missed_refresh_does_not_spoil_the_rate() -> None:
@@ -338,9 +338,7 @@ def test_what_has_no_timing_is_told(tmp_path: Path, run: Run) -> None:
 @linux
 @pytest.mark.slow
 def test_the_patch_is_white_on_first_frames_and_black_otherwise_and_the_canvas_is_as_without() -> None:
-    done = subprocess.run([sys.executable, str(BENCH), "patch"], capture_output=True, text=True, timeout=HANGS_S)
-    assert done.returncode == 0, done.stderr[-3000:]
-    found = json.loads(done.stdout.splitlines()[-1])
+    found = bench("lab/timing_bench", "patch", seconds=HANGS_S)
     assert found["canvas_as_without"]
     assert {tuple(corner) for corner in found["corners"]} == {(255, 255), (0, 0)}
     assert [corner for corner in found["corners"] if corner[0]] == [[255, 255]] * 3  # three displays, a frame each
@@ -376,9 +374,7 @@ def test_a_display_is_measured_and_cited(screen: str, run: Run, tmp_path: Path) 
 @pytest.mark.slow
 def test_no_picture_is_seen_before_the_bound_of_its_time_stamp() -> None:
     """As another program sees the screen, however busy the machine is."""
-    done = subprocess.run([sys.executable, str(BENCH), "watch", "200"], capture_output=True, text=True, timeout=3600)
-    assert done.returncode == 0, done.stderr[-3000:]
-    facts = json.loads(done.stdout.splitlines()[-1])
+    facts = bench("lab/timing_bench", "watch", 200)
     pairs = [(late, bound) for late, bound in zip(facts["late_ms"], facts["bound_ms"], strict=True) if abs(late) < 50]
     assert len(pairs) > 150  # the watcher itself may have been away
     print(sorted(late for late, _ in pairs)[-3:], sorted(bound for _, bound in pairs)[-3:])

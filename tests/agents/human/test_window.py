@@ -4,17 +4,15 @@ judged here; the scenes are in ``lab_bench.py``."""
 from __future__ import annotations
 
 import itertools
-import json
 import math
-import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from benches import bench
 
 from spanlab.agents.human.display import window as display
 from spanlab.agents.human.display.frames import FrameGrid
@@ -25,7 +23,6 @@ from spanlab.core.errors import SpanLabError
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")
 FRAME = 1000 / 60
-BENCH = Path(__file__).resolve().parents[2] / "helpers" / "lab" / "lab_bench.py"
 #: what is the same however busy the computer is
 SCENES = ("durations", "nine_clicks", "cells", "ordered", "dials", "escape", "pixels", "pages", "choices")
 #: what hands do at a moment of real time: the quick part has the like on a virtual clock
@@ -45,21 +42,14 @@ MOMENTS = (
 )
 
 
-def bench(*scenes: str) -> dict[str, Any]:
-    """Play scenes in a process of their own and tell what happened."""
-    done = subprocess.run([sys.executable, str(BENCH), *scenes], capture_output=True, text=True, timeout=3600)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return json.loads(done.stdout.splitlines()[-1])
-
-
 @pytest.fixture(scope="module")
 def facts() -> dict[str, Any]:
-    return bench(*SCENES)
+    return bench("lab/lab_bench", *SCENES)
 
 
 @pytest.fixture(scope="module")
 def moments() -> dict[str, Any]:
-    return bench(*MOMENTS)
+    return bench("lab/lab_bench", *MOMENTS)
 
 
 def scene(facts: dict[str, Any], name: str) -> Any:
@@ -143,7 +133,7 @@ def test_presses_at_the_border_of_two_steps_belong_to_the_right_one(moments: dic
 
 @pytest.mark.slow
 def test_presses_at_borders_where_the_next_display_is_not_known() -> None:
-    steps = scene(bench("unannounced_borders"), "unannounced_borders")
+    steps = scene(bench("lab/lab_bench", "unannounced_borders"), "unannounced_borders")
     credited_where_they_happened(steps)
 
 
@@ -239,7 +229,7 @@ def test_escape_between_two_trials_is_never_lost(moments: dict[str, Any]) -> Non
 
 @pytest.mark.slow
 def test_hands_that_cannot_move_are_told_instead_of_waited_for() -> None:
-    found = scene(bench("numb"), "numb")
+    found = scene(bench("lab/lab_bench", "numb"), "numb")
     assert "there is no key 'nosuchkey'" in found["said"]
     assert found["helped"] == 0
 
@@ -290,7 +280,7 @@ def test_what_was_found_is_told(facts: dict[str, Any]) -> None:
 
 @pytest.mark.slow
 def test_the_event_module_is_a_fallback_and_says_so() -> None:
-    found = bench("event", "nine_clicks", "pages")
+    found = bench("lab/lab_bench", "event", "nine_clicks", "pages")
     assert [step["response"]["value"] for step in scene(found, "nine_clicks")] == [
         0,
         1,

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from command_line import command_line, complaint
+from command_line import Run, complaint
 
 torch = pytest.importorskip("torch")
 
@@ -80,10 +80,7 @@ def test_every_preset_runs_in_miniature(tmp_path: Path, name: str) -> None:
     assert all(value > 0 for value in entries[2]["loss"].values())
 
 
-def test_the_command_knows_presets_and_says_what_is_wrong(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = command_line(tmp_path, monkeypatch, capsys)
+def test_the_command_knows_presets_and_says_what_is_wrong(tmp_path: Path, run: Run) -> None:
     status, listed, _ = run("train", "--list")
     assert status == 0
     assert all(name in listed for name in presets())

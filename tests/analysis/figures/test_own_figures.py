@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from analysis_tables import responses
-from command_line import command_line
+from command_line import Run
 from nback_answers import block_rows
 
 import spanlab
@@ -48,10 +48,7 @@ def own_figures(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("own_figures")
-def test_a_figure_that_is_declared_is_everywhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = command_line(tmp_path, monkeypatch, capsys)
+def test_a_figure_that_is_declared_is_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     for agent in ("capacity:2", "chance"):
         spanlab.replay("cd", agent, trials=24, levels={"set_size": 6}, data="data", say=lambda _: None)
     # the list of names

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import scipy.stats
 from analysis_tables import responses
-from command_line import Run, command_line, complaint
+from command_line import Run, complaint
 from nback_answers import block_rows
 from observed import along, recall, rows_by, table, together
 
@@ -203,9 +203,9 @@ def test_a_question_of_several_items_has_one_time() -> None:
 
 
 @pytest.fixture
-def spanlab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def spanlab(tmp_path: Path, run: Run) -> Run:
     together(blocks([8, 7, 6], [0, 1, 2]), times(60, 1)).to_csv(tmp_path / "table.csv", index=False)
-    return command_line(tmp_path, monkeypatch, capsys)
+    return run
 
 
 def test_the_command_prints_writes_and_draws(spanlab: Run, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from analysis_tables import mixed, responses
-from command_line import command_line
+from command_line import Run
 
 import spanlab
 from spanlab.analysis.data.scoring import WHO, score_table
@@ -66,14 +66,11 @@ def test_a_figure_is_as_wide_as_asked(people: pd.DataFrame, width: float) -> Non
     assert "#ff8c42" in bare
 
 
-def test_a_picture_has_the_dots_that_were_asked_for(
-    people: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_picture_has_the_dots_that_were_asked_for(people: pd.DataFrame, tmp_path: Path, run: Run) -> None:
     from PIL import Image
 
     people.to_csv(tmp_path / "people.csv", index=False)
-    spanlab = command_line(tmp_path, monkeypatch, capsys)
-    status, out, err = spanlab(
+    status, out, err = run(
         "figure", "set_size", "people.csv", "--width", "88mm", "--points", "--bars", "within", "-o", "small.png"
     )
     assert status == 0, out + err
@@ -81,7 +78,7 @@ def test_a_picture_has_the_dots_that_were_asked_for(
     assert picture.width == round(88 / 25.4 * 300)
     assert picture.info["dpi"][0] == pytest.approx(300, abs=1)
     for wrong in (("--width", "88"), ("--width", "3mm"), ("--theme", "blue"), ("--dpi", "7"), ("--bars", "between")):
-        status, out, err = spanlab("figure", "set_size", "people.csv", *wrong, "-o", "no.png")
+        status, out, err = run("figure", "set_size", "people.csv", *wrong, "-o", "no.png")
         assert status != 0
         assert wrong[0] in out + err
         assert "Traceback" not in out + err

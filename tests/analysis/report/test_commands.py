@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import pandas as pd
 import pytest
-from command_line import Run, command_line
+from command_line import Run
 
 from spanlab.agents.oracles import CapacityAgent, Chance
 from spanlab.core.agent_kinds import NETWORK, AgentKind
@@ -80,11 +80,8 @@ def check(run: Run, out: Path, folder: Path) -> set[str]:
 
 
 @pytest.mark.slow
-def test_commands_make_the_numbers_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_commands_make_the_numbers_again(tmp_path: Path, run: Run) -> None:
     """With a folder whose name must be quoted, rules, and pilot sessions."""
-    run = command_line(tmp_path, monkeypatch, capsys)
     data = tmp_path / "my data (1)"
     take(data, "vsr", 8, pilot=True)
     (tmp_path / "the rules.yaml").write_text(RULES, encoding="utf-8")
@@ -98,10 +95,7 @@ def test_commands_make_the_numbers_again(
 
 
 @pytest.mark.slow
-def test_commands_of_every_paradigm_make_the_numbers_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = command_line(tmp_path, monkeypatch, capsys)
+def test_commands_of_every_paradigm_make_the_numbers_again(tmp_path: Path, run: Run) -> None:
     for name in (
         "cd",
         "cs",

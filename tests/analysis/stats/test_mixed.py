@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from analysis_tables import better_in_a, mixed, responses
-from command_line import command_line
+from command_line import Run
 from scipy import stats
 
 from spanlab.analysis.data.scoring import score_table
@@ -351,10 +351,7 @@ def test_holm_and_bonferroni() -> None:
 
 
 @pytest.mark.slow
-def test_stats_prints_and_writes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = command_line(tmp_path, monkeypatch, capsys)
+def test_stats_prints_and_writes(tmp_path: Path, run: Run) -> None:
     assert (
         run(
             "replay",

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import command_line
+from command_line import Run
 from study_files import AtTheDoor, AwayError, Guest, refuses, study_in, take
 
 from spanlab.core.atomic_files import only_writer
@@ -194,15 +194,12 @@ def test_people_without_places_count_by_their_numbers(tmp_path: Path) -> None:
         assigner(limited, data)(people(data / study.name), "person", 3)
 
 
-def test_status_says_how_many_places_are_taken_and_who_has_gone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_status_says_how_many_places_are_taken_and_who_has_gone(tmp_path: Path, run: Run) -> None:
     study, data = study_in(tmp_path, STUDY + "people: 2\nonline: {drop_out_minutes: 90}\n"), tmp_path / "data"
     sit_down(study, data, VisitRequest("gone"), now=lambda: LONG_AGO)
     ages(study, data, "gone")
     for name in ("p02", "p03"):
         assert come(study, data, name) is None
-    run: Any = command_line(tmp_path, monkeypatch, capsys)
     status, printed, err = run("study", "status", "study.yaml")
     assert status == 0, err
     assert "places: 2 of 2 taken" in printed

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import statistics
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from benches import bench
 
 from spanlab.agents.human.input.answering import Press
 from spanlab.agents.human.input.buttons import open_box, read_pulse
@@ -18,7 +17,6 @@ from spanlab.core.errors import ParadigmError, SpanLabError
 from spanlab.sessions.participant_flow import volumes
 from spanlab.sessions.studies.study import load_study
 
-BENCH = Path(__file__).resolve().parents[3] / "helpers" / "scanner" / "scanner_bench.py"
 STUDY = (
     "study: scan\ntitle: Scan\nparadigms:\n  - {paradigm: PARADIGM, practice: false}\nstart: {pulse: 'PULSE', at: 4}\n"
 )
@@ -81,9 +79,7 @@ def test_lost_volumes_are_counted_and_pauses_are_none(missing: Any, lost: int) -
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")
 def test_a_hundred_starts_on_a_busy_machine_come_with_the_right_pulse() -> None:
-    done = subprocess.run([sys.executable, str(BENCH), "50"], capture_output=True, text=True, timeout=900)
-    assert done.returncode == 0, done.stderr[-3000:]
-    facts = json.loads(done.stdout)
+    facts = bench("scanner/scanner_bench", 50, seconds=900)
     assert len(facts["keys"] + facts["serial"]) == 100
     for start in facts["keys"] + facts["serial"]:
         at, sent = start["at"], start["sent"]

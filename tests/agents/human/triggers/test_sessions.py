@@ -4,20 +4,17 @@ judged here; the sessions are in ``triggers_bench.py``."""
 from __future__ import annotations
 
 import itertools
-import json
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from benches import bench
 
 from spanlab.sessions.triggers import sent_triggers
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")]
-BENCH = Path(__file__).resolve().parents[3] / "helpers" / "lab" / "triggers_bench.py"
 #: as the paradigm in the bench declares them
 ONSETS = {"fixation": 5, "present": 10, "probe": 20, "speeded": 40}
 FEEDBACK = {"right": 31, "wrong": 32}
@@ -25,17 +22,9 @@ RESPONSES = {"same": 51, "different": 52, "0": 53, "4": 54, "8": 54, "done": 55}
 VERDICTS = {"right": 61, "wrong": 62, "missed": 63}
 
 
-def bench(folder: Path, *more: str) -> dict[str, Any]:
-    done = subprocess.run(
-        [sys.executable, str(BENCH), str(folder), *more], capture_output=True, text=True, timeout=3600
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return json.loads(done.stdout.splitlines()[-1])
-
-
 @pytest.fixture(scope="module")
 def facts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return bench(tmp_path_factory.mktemp("triggers"))
+    return bench("lab/triggers_bench", tmp_path_factory.mktemp("triggers"))
 
 
 def of_kind(session: dict[str, Any], kind: str) -> list[dict[str, Any]]:
