@@ -9,6 +9,7 @@ from .atomic_files import write_whole as write_whole
 from .atomic_files import written_in as written_in
 from .doors import need as need
 from .errors import SpanLabError as SpanLabError
+from .errors import in_number as in_number
 from .json_values import STRICT_JSON as STRICT_JSON
 from .json_values import as_object as as_object
 from .json_values import grouped as grouped

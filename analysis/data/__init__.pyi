@@ -12,7 +12,6 @@ from .numbers import with_sign as with_sign
 from .scoring import Scored as Scored
 from .scoring import plural as plural
 from .scoring import score_table as score_table
-from .scoring import worded as worded
 from .sessions import Head as Head
 from .sessions import SessionFacts as SessionFacts
 from .sessions import heads as heads

@@ -21,10 +21,10 @@ import pandas as pd
 from pydantic import Field, model_validator
 
 from ...core.agent_kinds import PARTICIPANT
-from ...core.errors import SpanLabError
+from ...core.errors import SpanLabError, in_number
 from ...core.registry import StrictModel
 from .people_table import column_of, strangers
-from .scoring import TRIAL, and_more, decisions, plural, score_table, worded
+from .scoring import TRIAL, and_more, decisions, plural, score_table
 from .style import listed
 from .timing import session_timing, verdict
 
@@ -614,6 +614,6 @@ def _sentence(
     if unknown:
         text += (
             f"; of {plural(unknown, rule.leave_out[:-1])} the measure is not known, so"
-            f" {worded(unknown, 'it stays', 'they stay')}"
+            f" {in_number(unknown, 'it stays', 'they stay')}"
         )
     return text + "."

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .scoring import worded
+from ...core.errors import in_number
 
 
 def missing(value: Any) -> bool:
@@ -45,7 +45,7 @@ def counted(value: Any, unit: str) -> str:
     """``12 participants``; nothing where nothing was counted."""
     if missing(value) or not unit:
         return ""
-    return f"{int(value):,} {worded(int(value), unit)}"
+    return f"{int(value):,} {in_number(int(value), unit)}"
 
 
 def with_sign(value: float, digits: int = 2) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.agent_kinds import PARTICIPANT
-from ...core.errors import SpanLabError
+from ...core.errors import SpanLabError, in_number
 from ...core.json_values import grouped
 from .coding import Declared, absent, as_text, asked_last, booleans, coded, decoded, groups, varied
 from .ratings import score_halves, with_confidence
@@ -182,12 +182,7 @@ class Scored:
 
 def plural(count: int, one: str, many: str | None = None) -> str:
     """``1 row``, ``2 rows``."""
-    return f"{count} {worded(count, one, many)}"
-
-
-def worded(count: float, one: str, many: str | None = None) -> str:
-    """The form of a word that belongs to a number: ``row`` for 1, ``rows`` for any other."""
-    return one if count == 1 else many or f"{one}s"
+    return f"{count} {in_number(count, one, many)}"
 
 
 def and_more(names: Sized, told: int) -> str:
@@ -598,9 +593,9 @@ def _oddities_of(table: pd.DataFrame) -> Iterator[str]:
         )
     right = int((table["outcome"].isin(["omitted", "invalid"]) & (table["correct"] == 1)).sum())
     if right:
-        rows = f"{right:,} {worded(right, 'row is', 'rows are')}"
+        rows = f"{right:,} {in_number(right, 'row is', 'rows are')}"
         yield (
-            f"{rows} marked as omitted or invalid and yet as correct: {worded(right, 'it counts', 'they count')} as"
+            f"{rows} marked as omitted or invalid and yet as correct: {in_number(right, 'it counts', 'they count')} as"
             " wrong. Write the outcome answered where an answer was given."
         )
     if who := _in_seconds(persons):

@@ -14,7 +14,7 @@ from typing import Any, cast
 import pandas as pd
 
 from ...core.agent_kinds import PARTICIPANT, kind_named
-from ...core.errors import SpanLabError
+from ...core.errors import SpanLabError, in_number
 from ...core.json_values import as_list, as_object
 from ...sessions.record.displays import Displays, read_displays
 from ...sessions.record.events import Climbed, Event
@@ -32,7 +32,7 @@ from ...sessions.record.session_info import browser_of
 from ...sessions.record.staircase import describe_span
 from ...sessions.record.table import JoinedTables, ResponseTable, read_table, response_table
 from .coding import Declared
-from .scoring import plural, worded
+from .scoring import plural
 
 
 @dataclass(frozen=True)
@@ -473,7 +473,7 @@ def unfinished(facts: SessionFacts) -> list[str]:
         reasons = "; ".join(f"{many:,} since {why}" for why, many in facts.failed.items())
         notes.append(
             f"Session {facts.name} ({facts.agent}, {facts.paradigm}): {count:,}{of} trials failed, and "
-            f"{worded(count, 'is', 'are')} left out ({reasons}). "
+            f"{in_number(count, 'is', 'are')} left out ({reasons}). "
             "If trials are refused because of what they show, the remaining ones are a selection."
         )
     if facts.finished:
@@ -482,7 +482,7 @@ def unfinished(facts: SessionFacts) -> list[str]:
         *notes,
         (
             f"Session {facts.name} ({facts.agent}, {facts.paradigm}) is unfinished: its"
-            f" {plural(facts.trials, 'finished trial')}{of} {worded(facts.trials, 'is', 'are')} used."
+            f" {plural(facts.trials, 'finished trial')}{of} {in_number(facts.trials, 'is', 'are')} used."
         ),
     ]
 

@@ -12,12 +12,11 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from ...core.errors import SpanLabError
+from ...core.errors import SpanLabError, in_number
 from ...core.json_values import as_object
 from ...sessions.record.displays import Displays, implausible_in, read_displays, refresh_ms, replacements
 from ...sessions.record.reader import find_sessions, read_events, read_session
 from ...sessions.record.session_info import in_browser
-from .scoring import worded
 
 #: The share of timed displays that must last for exactly their planned refreshes.
 ON_PLAN = 0.995
@@ -338,7 +337,7 @@ def timing_in_short(folder: Path) -> str:
 
 
 def _plural(count: int, word: str) -> str:
-    return f"{count:,} {worded(count, word)}"
+    return f"{count:,} {in_number(count, word)}"
 
 
 def read_timings(paths: Sequence[str | Path]) -> tuple[list[SessionTiming], list[str]]:

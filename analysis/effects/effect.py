@@ -14,9 +14,10 @@ import numpy as np
 import pandas as pd
 from typing_extensions import override
 
+from ...core.errors import in_number
 from ...sessions.record.table import FURTHER
 from ..data.coding import coded, decoded, numbers, records
-from ..data.scoring import WHO, Scored, as_scored, plural, worded
+from ..data.scoring import WHO, Scored, as_scored, plural
 from ..data.style import GROUP_MEANS
 from ..data.unread import testable, withheld_cells
 from ..inference import Claim, Margin, claim_of, claimed, judged
@@ -245,7 +246,7 @@ class Effect:
             (individual_rows["interval"].eq("none") | individual_rows["note"].fillna("").str.startswith("only ")).sum()
         )
         if rough:
-            have = worded(rough, "has", "have")
+            have = in_number(rough, "has", "have")
             notes.append(
                 f"{rough} of {plural(len(individual_rows), 'point')} {have} a rough interval or none; the table says"
                 " which."

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ...core.errors import SpanLabError
+from ...core.errors import SpanLabError, in_number
 from ..data.coding import column_named, mean_or_nan, records
-from ..data.scoring import WHO, Scored, plural, worded
+from ..data.scoring import WHO, Scored, plural
 from ..data.style import Look
 from ..data.unread import unread_caption, with_unread
 from ..effects.curves import overall
@@ -209,7 +209,7 @@ def compute_errors(data: Data, wish: Wish) -> ComputedErrors:
     if len(unfitted):
         why = "; ".join(sorted(set(unfitted["note"].str.split("; ").str[0])))
         notes.append(
-            f"{len(unfitted)} of {plural(len(each), 'distribution')} {worded(len(unfitted), 'has', 'have')} no fit:"
+            f"{len(unfitted)} of {plural(len(each), 'distribution')} {in_number(len(unfitted), 'has', 'have')} no fit:"
             f" {why}."
         )
     return ComputedErrors(

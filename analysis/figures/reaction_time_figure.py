@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ...core.errors import SpanLabError
+from ...core.errors import SpanLabError, in_number
 from ..data.coding import column_named, records
-from ..data.scoring import WHO, Scored, plural, worded
+from ..data.scoring import WHO, Scored, plural
 from ..data.style import Look, competitors
 from ..effects.reaction_times import ENOUGH, KINDS, ExGaussian, over_people, reaction_times, timed_questions
 from .effect_figure import looks_of
@@ -75,7 +75,7 @@ def compute_reaction_times(data: Data, wish: Wish) -> ComputedTimes:
     rough = int(each["note"].ne("").sum())
     if rough:
         notes.append(
-            f"{rough} of {plural(len(each), 'distribution')} {worded(rough, 'has', 'have')} no fit, or a fit without"
+            f"{rough} of {plural(len(each), 'distribution')} {in_number(rough, 'has', 'have')} no fit, or a fit without"
             " intervals; the table says why."
         )
     shown = table[

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from ...core.errors import in_number
 from ..data.coding import column_named, records
-from ..data.scoring import WHO, Scored, plural, worded
+from ..data.scoring import WHO, Scored, plural
 from ..data.style import Look
 from ..data.unread import testable, unread_caption, with_unread
 from ..effects.confidence import Rated, model_of, rated_questions, roc_over_people, roc_points, roc_table
@@ -121,7 +122,7 @@ def compute_curves(name: str, axes: Axes, data: Data, wish: Wish) -> ComputedCur
     unfitted = each[each["d_a"].isna()]
     if len(unfitted):
         notes.append(
-            f"{len(unfitted)} of {plural(len(each), 'curve')} {worded(len(unfitted), 'has', 'have')} no fit:"
+            f"{len(unfitted)} of {plural(len(each), 'curve')} {in_number(len(unfitted), 'has', 'have')} no fit:"
             f" {'; '.join(sorted(set(unfitted['note'])))}."
         )
     missing = int(each["n_missing"].sum())

@@ -19,8 +19,9 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from ...core.errors import in_number
 from ..data.coding import decoded, first_rows, numbers
-from ..data.scoring import SAME_TRIAL, UNIT_SESSION, WHO, Scored, as_scored, has_blocks, plural, worded
+from ..data.scoring import SAME_TRIAL, UNIT_SESSION, WHO, Scored, as_scored, has_blocks, plural
 from ..stats.signal_detection import Correction, detection
 
 
@@ -229,7 +230,7 @@ def describe_exceptions(blocks: pd.DataFrame, rules: Rules = OURS) -> list[str]:
         )
     if given:
         notes.append(
-            f"{plural(given, 'answer')} that {worded(given, 'was', 'were')} never asked for (written in by the"
+            f"{plural(given, 'answer')} that {in_number(given, 'was', 'were')} never asked for (written in by the"
             " study) left out."
         )
     if omitted or invalid:

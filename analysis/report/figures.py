@@ -9,11 +9,11 @@ from typing import Any
 
 import pandas as pd
 
-from ...core.errors import SpanLabError, UnwritableError
+from ...core.errors import SpanLabError, UnwritableError, in_number
 from ..data.coding import plain_name, records
 from ..data.loading import Data
 from ..data.numbers import counted, decimals, limits, missing, number, p_value, whole, with_sign
-from ..data.scoring import plural, worded
+from ..data.scoring import plural
 from ..data.style import GROUP_MEANS, Look, competitors
 from ..data.unread import UNREAD_COLUMNS
 from ..effects.effect import Effect
@@ -426,7 +426,8 @@ def _trends(computed: ComputedEffect, table: pd.DataFrame, file: str, *, between
     withheld = int(table["low"].isna().sum())
     if withheld:
         explanation += (
-            f" {withheld} of {len(table)} {worded(withheld, 'has', 'have')} no interval and no test; the note says why."
+            f" {withheld} of {len(table)} {in_number(withheld, 'has', 'have')} no interval and no test; the note says"
+            " why."
         )
     if declared:
         explanation += (

@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 
 from ...core.agent_kinds import kind_named
-from ...core.errors import SpanLabError
+from ...core.errors import SpanLabError, in_number
 from ..data.coding import records
 from ..data.loading import Data
 from ..data.numbers import decimals, with_sign
-from ..data.scoring import Scored, plural, worded
+from ..data.scoring import Scored, plural
 from ..data.style import GROUP_MEANS, Look, listed, of_kinds, same_trials
 from ..data.unread import testable, testable_cells, with_unread, withheld_notes
 from ..effects.curves import intrusions, overall, primacy_recency, sources
@@ -332,7 +332,7 @@ class Numbers:
             many, rest = without_carriers(np.array(one.values), one.noise)
             if many:
                 whole, rest = (with_sign(100 * float(value), 0) for value in (np.mean(one.values), rest))
-                who = f"{many} of {len(one.values)} in {name} {worded(many, 'carries', 'carry')} the effect"
+                who = f"{many} of {len(one.values)} in {name} {in_number(many, 'carries', 'carry')} the effect"
                 said.append(f"{who}: {whole} points with them, {rest} without")
         for claim in (one.share for one in self.guessed):
             found = two_groups(np.array(claim.each.values), claim.each.answers) if claim.each else None

@@ -12,9 +12,10 @@ from typing import Any
 import pandas as pd
 
 from ...core.agent_kinds import PARTICIPANT, kind_named
+from ...core.errors import in_number
 from ..data.coding import records
 from ..data.numbers import decimals, with_sign
-from ..data.scoring import Scored, plural, worded
+from ..data.scoring import Scored, plural
 from ..data.sessions import ONE_SITTING, READABLE, WHOLE_BLOCK, SessionFacts, SpanFacts
 from ..data.style import GROUP_MEANS, listed, of_kinds, same_trials, title_of
 from ..data.unread import bounds_in_words
@@ -266,7 +267,7 @@ def _on_answerers(overall: pd.DataFrame) -> Iterator[Remark]:
         ]
     )
     if oracles:
-        were = worded(len(oracles), "is a simulated observer that was", "are simulated observers that were")
+        were = in_number(len(oracles), "is a simulated observer that was", "are simulated observers that were")
         yield Remark(
             f"{listed(oracles)} {were} given the correct answers. Such results are yardsticks and say nothing about"
             " people or models.",

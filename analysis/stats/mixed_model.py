@@ -29,9 +29,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...core.errors import SpanLabError
+from ...core.errors import SpanLabError, in_number
 from ..data.coding import Declared, columns_there, lacking
-from ..data.scoring import WORDING, Scored, over_repeats, plural, unit_session, worded
+from ..data.scoring import WORDING, Scored, over_repeats, plural, unit_session
 from ..data.style import listed, of_kinds, same_trials
 from ..data.unread import UNREAD_COLUMNS, testable, with_replies, withheld_notes
 from ..means.bootstrap import FEW
@@ -296,7 +296,7 @@ def _competitors(items: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
         return items
     names = sorted(set(items.loc[aside, "agent"].astype(str)))
     notes.append(
-        f"{listed(names)} {worded(len(names), 'is a yardstick', 'are yardsticks')} for comparison only: in no model,"
+        f"{listed(names)} {in_number(len(names), 'is a yardstick', 'are yardsticks')} for comparison only: in no model,"
         " test or family of tests."
     )
     return items[~aside]
@@ -487,5 +487,5 @@ def _tell(items: pd.DataFrame, table: pd.DataFrame, column: str, notes: list[str
     if alone:
         notes.append(
             f"{listed(alone)}: no participants to vary, so the results hold for"
-            f" {worded(len(alone), 'this one', 'these ones')} alone."
+            f" {in_number(len(alone), 'this one', 'these ones')} alone."
         )

@@ -18,15 +18,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 import spanlab
-from spanlab.analysis.data import load
-from spanlab.analysis.data.timing import timing_in_short
+from spanlab.analysis.data import load, timing_in_short
 from spanlab.api import read_rules
 from spanlab.core import SpanLabError, as_object, write_whole
 from spanlab.core.locale import by_language, sentence
 from spanlab.paradigms.language import read
 from spanlab.paradigms.language.yaml_source import scalar
-from spanlab.sessions.studies import Study, load_study
-from spanlab.sessions.studies.monitoring import Monitor, table_of
+from spanlab.sessions.studies import Monitor, Study, load_study, table_of
 
 from .asking import listed_in
 from .curves import Kept

@@ -28,8 +28,7 @@ import pandas as pd
 from scipy import stats
 from typing_extensions import override
 
-from spanlab.analysis.data import worded
-from spanlab.core import SpanLabError
+from spanlab.core import SpanLabError, in_number
 
 #: what an allowed answer counts more than it was given, for a blind guess
 _PRIOR = 0.5
@@ -87,7 +86,7 @@ class ChoiceBits:
         bound = "at least " if self.at_least else ""
         text = (
             f"{bound}{self.model} bits per choice in {self.answers:,} answers of {self.trials:,}"
-            f" {worded(self.trials, 'trial')}; chance {self.chance:.2f}, blind guess {self.blind:.2f};"
+            f" {in_number(self.trials, 'trial')}; chance {self.chance:.2f}, blind guess {self.blind:.2f};"
             f" gain over chance {_gain(self.below_chance, self.at_least > 0)}, over the blind guess"
             f" {_gain(self.below_blind, self.at_least > 0)} bits"
         )
@@ -158,7 +157,7 @@ def over_people(some: Sequence[ChoiceBits], people: Sequence[str]) -> str:
     bounds, many = sum(one.at_least > 0 for one in some), len(set(people))
     text = (
         f"{'at least ' if bounds else ''}{mean([one.model.mean for one in some])} bits per choice in"
-        f" {len(some):,} sessions of {many:,} {worded(many, 'person', 'people')}, each session counting once; chance"
+        f" {len(some):,} sessions of {many:,} {in_number(many, 'person', 'people')}, each session counting once; chance"
         f" {math.fsum(one.chance for one in some) / len(some):.2f}, blind guess"
         f" {math.fsum(one.blind for one in some) / len(some):.2f}; gain over chance"
         f" {_gain(mean([one.below_chance.mean for one in some]), bounds > 0)}, over the blind guess"

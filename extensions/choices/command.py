@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typing_extensions import Unpack
 
-from spanlab.analysis.data import worded
 from spanlab.api import PathLike, Paths, Result, Words, as_path, paths, public, watcher, words
 from spanlab.api.machines import care_given, prices_of
 from spanlab.api.options import Settings, Treatment
-from spanlab.core import SpanLabError
+from spanlab.core import SpanLabError, in_number
 
 if TYPE_CHECKING:
     from .bits import ChoiceBits
@@ -111,5 +110,5 @@ def score_choices(
 def _lines(scored: ChoiceScores, bits: ChoiceBits) -> Iterator[str]:
     yield f"answers of {scored.info['participant'] or scored.info['answered_by']}, {scored.info['agent']}: {bits}"
     for why, count in scored.left_out.items():
-        yield f"left out: {count:,} {worded(count, 'answer')} ({why})"
+        yield f"left out: {count:,} {in_number(count, 'answer')} ({why})"
     yield str(scored.folder)

@@ -30,8 +30,7 @@ from spanlab.agents.chat.likelihoods import Likelihoods
 from spanlab.agents.chat.messages import Request
 from spanlab.agents.chat.transport.departure import Departures
 from spanlab.agents.interruptions import Unobtainable
-from spanlab.analysis.data import worded
-from spanlab.core import SpanLabError, as_object, as_tuple, make_folder, only_writer, write_json, write_whole
+from spanlab.core import SpanLabError, as_object, as_tuple, in_number, make_folder, only_writer, write_json, write_whole
 from spanlab.core.event_loop import run_to_end
 from spanlab.paradigms import Answer, digest
 from spanlab.paradigms.identity import canonical
@@ -257,7 +256,8 @@ class _Scoring:
         to_score = [followed for followed in self._plan if not followed.context.practice]
         if left := trials_left(self._session.info, self._events):
             watcher.say(
-                f"{self._who['session']} is not finished: {left:,} {worded(left, 'trial')} of it cannot be scored yet"
+                f"{self._who['session']} is not finished: {left:,} {in_number(left, 'trial')} of it cannot be"
+                " scored yet"
             )
         if self._agent.practises and len(to_score) == len(self._plan):
             watcher.say(f"{self._who['session']} had no practice, so that none comes first")

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from spanlab.analysis.data import plural
 from spanlab.api import PathLike, Result, Words, progress_bar, public, words
 from spanlab.api.options import GeneratorOption, parse_generator
-from spanlab.core import SpanLabError, grouped
+from spanlab.core import SpanLabError, grouped, in_number
 
 if TYPE_CHECKING:
     import numpy as np
@@ -180,7 +179,7 @@ def analyse(checkpoint: str, output: Path, how: Analysis) -> Path:
         name=studied.name,
         lead=(
             f"The states of the {states[0].units} units of {studied.memory} at every step of {trials} trials of each of"
-            f" {plural(len(chosen), 'task')}, and what is lost without some of them."
+            f" {len(chosen)} {in_number(len(chosen), 'task')}, and what is lost without some of them."
         ),
         facts=[
             f"SHA-256 {studied.sha256[:16]}",

@@ -19,8 +19,7 @@ from typing_extensions import override
 
 from spanlab.agents import TrialContext
 from spanlab.agents.chat import NO_ANSWER, Before, ChatSettings, Conversation, Message, Past, Text
-from spanlab.analysis.data import worded
-from spanlab.core import SpanLabError, as_tuple, whole_folder
+from spanlab.core import SpanLabError, as_tuple, in_number, whole_folder
 from spanlab.core.atomic_files import whole_file
 from spanlab.exchange import Format, Place, Report, Side, counted
 from spanlab.sessions import TakenTrial, said_after, same_trials, taken_trials
@@ -151,7 +150,7 @@ def _in_words(
     wanted = [one for one in data.sessions if one.person or options.machines]
     if left := len(data.sessions) - len(wanted):
         report.note(
-            f"NOTE {counted(left, 'session')} of machines {worded(left, 'is', 'are')} left out; --machines writes"
+            f"NOTE {counted(left, 'session')} of machines {in_number(left, 'is', 'are')} left out; --machines writes"
             " them, too"
         )
     if not wanted:

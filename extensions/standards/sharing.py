@@ -21,8 +21,7 @@ from typing import Annotated, Any, Protocol
 
 from pydantic import Field
 
-from spanlab.analysis.data import worded
-from spanlab.core import SpanLabError, kind_named
+from spanlab.core import SpanLabError, in_number, kind_named
 from spanlab.core.atomic_files import whole_file
 from spanlab.exchange import Flag, Options, Place, Report, counted, harmless
 from spanlab.sessions.record import (
@@ -225,9 +224,8 @@ class SharedData:
     def who(self) -> str:
         """The numbers of people and machines that took part."""
         people = sum(one.person for one in self.participants)
-        return (
-            f"{people} {worded(people, 'person', 'people')} and {counted(len(self.participants) - people, 'machine')}"
-        )
+        machines = counted(len(self.participants) - people, "machine")
+        return f"{people} {in_number(people, 'person', 'people')} and {machines}"
 
     @property
     def grouped(self) -> bool:
@@ -432,7 +430,7 @@ def _tell(
     unfinished = sum(not one.finished for one in sessions)
     if unfinished:
         report.note(
-            f"NOTE {counted(unfinished, 'session')} {worded(unfinished, 'is', 'are')} not finished: the finished"
+            f"NOTE {counted(unfinished, 'session')} {in_number(unfinished, 'is', 'are')} not finished: the finished"
             " trials are shared"
         )
     free = sorted({one.info["paradigm"] for one in sessions if one.free})

@@ -1,4 +1,6 @@
 from .battery import Battery as Battery
+from .monitoring import Monitor as Monitor
+from .monitoring import table_of as table_of
 from .participants import changing as changing
 from .participants import people as people
 from .study import Study as Study

@@ -26,6 +26,7 @@ import gc
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import tomllib
@@ -200,6 +201,27 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[object]:
         with open(os.environ["TEST_TIMES"], "a", encoding="utf-8") as times:
             times.write(f"{sum(os.times()[:4]) - before:.2f}\t{item.nodeid}\n")
     return result
+
+
+def checkout_files() -> list[str]:
+    """The names of the files that git tracks, or would when told to add everything; without git the test is skipped."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+    )
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    return [name for name in listed.stdout.split("\0") if name and (REPOSITORY / name).is_file()]
+
+
+def copy_of_checkout(folder: Path) -> Path:
+    """A folder with a copy of each."""
+    for name in checkout_files():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(REPOSITORY / name, folder / name)
+    return folder
 
 
 @pytest.fixture(scope="session")

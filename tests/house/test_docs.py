@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from checkout import checkout_files
 from PIL import Image
+from suite import checkout_files
 from typer import Context
 from typer.core import TyperGroup
 

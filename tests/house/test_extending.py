@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from checkout import copy_of_checkout
+from suite import copy_of_checkout
 
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import compile_trial, load_paradigm

@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.request import HTTPCookieProcessor, build_opener
 
 import pytest
-from checkout import copy_of_checkout
+from suite import copy_of_checkout
 
 ROOT = Path(__file__).resolve().parents[2]
 #: what is done with a new installation, and what it prints

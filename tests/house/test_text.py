@@ -7,7 +7,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from checkout import checkout_files
+from suite import checkout_files
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Paths of one machine, and talk about how the project was made. (Written so that this file does

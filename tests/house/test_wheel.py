@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from checkout import checkout_files, copy_of_checkout
+from suite import checkout_files, copy_of_checkout
 
 from spanlab.core.version import __version__
 

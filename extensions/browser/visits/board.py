@@ -8,7 +8,8 @@ import threading
 import time
 from typing import Any
 
-from spanlab.sessions.studies.monitoring import STATES, Judge, duration, standing_by_person, standings, table_of
+from spanlab.sessions.studies import table_of
+from spanlab.sessions.studies.monitoring import STATES, Judge, duration, standing_by_person, standings
 
 from .neighbours import Presence
 from .visits import VisitDesk

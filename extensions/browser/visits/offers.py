@@ -23,6 +23,7 @@ from spanlab.sessions.key_mapping import KeySetting
 from spanlab.sessions.record import read_events
 from spanlab.sessions.studies import (
     Battery,
+    Monitor,
     Study,
     Visit,
     VisitRequest,
@@ -33,7 +34,7 @@ from spanlab.sessions.studies import (
     sit_down,
 )
 from spanlab.sessions.studies.battery import EndedEarlyError, ask_for_consent
-from spanlab.sessions.studies.monitoring import Judge, Monitor
+from spanlab.sessions.studies.monitoring import Judge
 from spanlab.sessions.studies.participants import Kind, StudyFullError, find, misnamed
 from spanlab.sessions.studies.schema import read_typed
 from spanlab.sessions.studies.visit import about_participant, answered, check_place, check_request, questions, to_ask

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benches import bench
+from processes import bench
 
 pytestmark = [
     pytest.mark.slow,

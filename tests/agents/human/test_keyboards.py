@@ -6,8 +6,8 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from benches import bench
 from effort import HANGS_S
+from processes import bench
 
 pytestmark = pytest.mark.skipif(
     any(shutil.which(program) is None for program in ("Xvfb", "setxkbmap", "xkbcomp")), reason="needs Xvfb and xkbcomp"

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benches import bench
 from pausing_bench import TRIALS
+from processes import bench
 
 from spanlab.analysis.data.exclusions import Rule, apply_exclusions
 from spanlab.sessions import read_responses

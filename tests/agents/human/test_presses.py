@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benches import bench
+from processes import bench
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")
 

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 import pytest
-from benches import bench
+from processes import bench
 
 from spanlab.paradigms import AnswerKeys, compile_trial, list_paradigms, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benches import bench
 from effort import HANGS_S
+from processes import bench
 from session_tools import spanlab
 from x_server import x_server
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from benches import bench
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from processes import bench
 from virtual_lab import VirtualStage, VirtualWindow, play, trial
 
 from spanlab.agents.human.sounding import check_sounds

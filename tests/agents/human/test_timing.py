@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 import yaml
-from benches import bench
 from command_line import Run
 from effort import HANGS_S
 from hypothesis import given
 from hypothesis import strategies as st
 from lab_displays import FOUND, measured
+from processes import bench
 
 from spanlab.agents.human import Participant, WindowOptions
 from spanlab.agents.human.display.file import cited_display, read_display, write_display

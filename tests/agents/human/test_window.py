@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benches import bench
+from processes import bench
 
 from spanlab.agents.human.display import window as display
 from spanlab.agents.human.display.frames import FrameGrid

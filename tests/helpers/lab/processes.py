@@ -1,10 +1,13 @@
-"""What processes of their own do with studies. They are spawned, as on every system: a fork would
-inherit locks and threads, and there is none on Windows."""
+"""What processes of their own do: programs of the helpers that say what they found, and with studies. The latter are
+spawned, as on every system: a fork would inherit locks and threads, and there is none on Windows."""
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +17,18 @@ from study_files import Guest, take
 
 from spanlab.sessions.studies.study import load_study
 
+_HELPERS = Path(__file__).resolve().parents[1]
 _SPAWN = multiprocessing.get_context("spawn")
+
+
+def bench(program: str, *arguments: object, seconds: float = 3600, **environment: str) -> Any:
+    """What a program of the helpers, such as ``lab/lab_bench``, prints in its last line, as JSON."""
+    words = [sys.executable, str(_HELPERS / f"{program}.py"), *map(str, arguments)]
+    done = subprocess.run(
+        words, capture_output=True, text=True, timeout=seconds, check=False, env={**os.environ, **environment}
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def spawned(work: Callable[..., None], *arguments: Any) -> int | None:

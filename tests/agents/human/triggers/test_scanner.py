@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benches import bench
+from processes import bench
 
 from spanlab.agents.human.input.answering import Press
 from spanlab.agents.human.input.buttons import open_box, read_pulse

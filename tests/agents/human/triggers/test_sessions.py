@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benches import bench
+from processes import bench
 
 from spanlab.sessions.triggers import sent_triggers
 
