@@ -198,11 +198,50 @@ class GivenAnswer:
     spots: tuple[Spot, ...]
 
 
-def look_at(data: Path, path: str, key: str, others: Sequence[tuple[str, str]], who: str) -> dict[str, Any]:
-    """A finished trial of a session, beside the same trial in others, as its page has it: ``paradigm`` and
-    ``titles`` of the session, ``key`` and ``levels`` of the trial, the keys of the trials ``before`` and
-    ``after`` it (empty at the ends), the ``strip`` of its displays, its ``questions``, and its ``takers``, the
-    session it was opened from first.
+@dataclass(frozen=True, slots=True)
+class TakenBy:
+    """A trial as somebody took it.
+
+    Parameters
+    ----------
+    who, session, key : who, in which session, and the trial's key there
+    answers : one for each question
+    conversation : what a chat model read and wrote, by whom; empty for others
+    """
+
+    who: str
+    session: str
+    key: str
+    answers: list[GivenAnswer]
+    conversation: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LookedAt:
+    """A finished trial of a session, beside the same trial in others, as its page has it.
+
+    Parameters
+    ----------
+    paradigm, titles : of the session; titles by language
+    key, levels : of the trial
+    before, after : the keys of the trials before and after it; empty at the ends
+    strip : its displays
+    takers : the session it was opened from first
+    """
+
+    paradigm: str
+    titles: Mapping[str, str]
+    key: str
+    before: str
+    after: str
+    levels: Mapping[str, Any]
+    strip: list[ShownPicture]
+    questions: list[AskedQuestion]
+    takers: list[TakenBy]
+
+
+def look_at(data: Path, path: str, key: str, others: Sequence[tuple[str, str]], who: str) -> LookedAt:
+    """Look at a finished trial of a session.
 
     Parameters
     ----------
@@ -226,17 +265,17 @@ def look_at(data: Path, path: str, key: str, others: Sequence[tuple[str, str]], 
         for other, name in others
         if other != path and (same := _same(data / other, trial)) is not None
     ]
-    return {
-        "paradigm": session.paradigm.name,
-        "titles": session.paradigm.titles,
-        "key": key,
-        "before": keys[at - 1] if at else "",
-        "after": keys[at + 1] if at + 1 < len(keys) else "",
-        "levels": trial.start["levels"],
-        "strip": pictures([step.percept for step in trial.trial.steps], STRIP),
-        "questions": [question_of(step) for step in trial.trial.steps if step.percept.ask is not None],
-        "takers": [_taken_by(data, who, path, trial), *beside],
-    }
+    return LookedAt(
+        paradigm=session.paradigm.name,
+        titles=session.paradigm.titles,
+        key=key,
+        before=keys[at - 1] if at else "",
+        after=keys[at + 1] if at + 1 < len(keys) else "",
+        levels=trial.start["levels"],
+        strip=pictures([step.percept for step in trial.trial.steps], STRIP),
+        questions=[question_of(step) for step in trial.trial.steps if step.percept.ask is not None],
+        takers=[_taken_by(data, who, path, trial), *beside],
+    )
 
 
 def question_of(step: Step) -> AskedQuestion:
@@ -264,17 +303,16 @@ def _same(folder: Path, trial: TakenTrial) -> TakenTrial | None:
     return None
 
 
-def _taken_by(data: Path, who: str, path: str, trial: TakenTrial) -> dict[str, Any]:
-    """A trial as somebody took it: who, in which session and under which key, the answers, one for each
-    question, and the conversation of a chat model: what it read and wrote, by whom."""
+def _taken_by(data: Path, who: str, path: str, trial: TakenTrial) -> TakenBy:
+    """What somebody answered in a trial."""
     asks = [step.percept.ask for step in trial.trial.steps if step.percept.ask is not None]
-    return {
-        "who": who,
-        "session": path,
-        "key": trial.key,
-        "answers": [given_answer(ask, line) for ask, line in zip(asks, trial.questions, strict=False)],
-        "conversation": _conversation(data / path, read_session(data / path)["agent_kind"], trial.key),
-    }
+    return TakenBy(
+        who,
+        path,
+        trial.key,
+        [given_answer(ask, line) for ask, line in zip(asks, trial.questions, strict=False)],
+        _conversation(data / path, read_session(data / path)["agent_kind"], trial.key),
+    )
 
 
 def answer_mark(line: Mapping[str, Any]) -> Mark:

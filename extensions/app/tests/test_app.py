@@ -168,24 +168,24 @@ def test_what_is_right_is_shown_only_when_a_trial_is_finished(client: TestClient
 def test_a_trial_side_by_side(folder: Path) -> None:
     shutil.copytree(folder / CHAT, folder / "again")
     looked = look_at(folder, CHAT, "1", [("again", "the same"), (CHAT, "itself")], "scripted")
-    assert [(taker["who"], taker["key"]) for taker in looked["takers"]] == [("scripted", "1"), ("the same", "1")]
+    assert [(taker.who, taker.key) for taker in looked.takers] == [("scripted", "1"), ("the same", "1")]
     lines = [
         event
         for event in read_events(folder / CHAT)
         if event["event"] == "step" and "ask" in event and event["trial"] == "1"
     ]
-    assert len(looked["questions"]) == len(lines) == 2
-    for given, line in zip(looked["takers"][0]["answers"], lines, strict=True):
+    assert len(looked.questions) == len(lines) == 2
+    for given, line in zip(looked.takers[0].answers, lines, strict=True):
         assert given.mark == ("right" if line["scores"][0]["correct"] else "wrong")
         assert given.reply == line["raw"]
-    assert [role for role, _ in looked["takers"][0]["conversation"]] == [
+    assert [role for role, _ in looked.takers[0].conversation] == [
         "system",
         "user",
         "assistant",
         "user",
         "assistant",
     ]
-    assert (looked["before"], looked["after"]) == ("", "2")
+    assert (looked.before, looked.after) == ("", "2")
 
 
 def test_answers_and_names_are_text_and_no_markup(client: TestClient, folder: Path) -> None:
