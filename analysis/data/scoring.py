@@ -180,7 +180,7 @@ class Scored:
         return by_paradigm
 
 
-def plural(count: int, one: str, many: str | None = None) -> str:
+def plural(count: int, one: str, many: str = "") -> str:
     """``1 row``, ``2 rows``."""
     return f"{count} {in_number(count, one, many)}"
 
