@@ -211,7 +211,7 @@ def column_named(items: pd.DataFrame, name: str, paradigm: str, what: str) -> st
 def lacking(name: str, there: Sequence[str]) -> str:
     """What is said of answers without a column of conditions: what there is, and how a table's column of a name
     that is SpanLab's own is read."""
-    return f"has no column '{name}'{nearest(name, there)}; it has {', '.join(there) or 'none'}" + (
+    return f"has no column '{name}'{nearest(name, there)}; its conditions are: {', '.join(there) or 'none'}" + (
         f" (a column '{name}' of your file is read with {OPTION} {name}=factor_OTHER, and called OTHER then)"
         if name in OURS | TAKEN
         else ""

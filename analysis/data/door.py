@@ -17,14 +17,14 @@ import numpy as np
 import pandas as pd
 
 from ...core.agent_kinds import PARTICIPANT
-from ...core.errors import SpanLabError
+from ...core.errors import SpanLabError, in_number
 from ...core.json_values import NOTHING
 from ...sessions.record.table import COLUMNS as RECORDED
 from ...sessions.record.table import FURTHER
 from .coding import NO, YES, groups, numbers
 from .files import DATE, WINDOWS, read_columns
 from .recipe import OPTION, OURS, Recipe, column
-from .scoring import NEEDED, TRIAL, YES_NO, numbered
+from .scoring import NEEDED, TRIAL, YES_NO, and_more, numbered
 from .vocabulary import (
     ANSWERS,
     BACK,
@@ -324,7 +324,8 @@ class _Reading:
                 table[ours] = raw[theirs]
                 self.read[ours] = theirs
         for theirs in recipe.conditions:
-            table[theirs if theirs in OURS else f"factor_{theirs}"] = raw[theirs]
+            ours = theirs in OURS and _may_be(theirs, raw[theirs])
+            table[theirs if ours else f"factor_{theirs}"] = raw[theirs]
         self._record(table, raw)
         for ours, words in recipe.words.items():
             if ours in table.columns:
@@ -333,9 +334,10 @@ class _Reading:
 
     def _is_ours(self, name: str, raw: pd.DataFrame, plain: Mapping[str, str]) -> bool:
         """Return whether a column of one of our names is ours: not where it cannot be what it says, and
-        another one can."""
+        another one can, or the recipe calls it a condition."""
         others = [plain[word] for word in SYNONYMS.get(name, ()) if plain.get(word, name) != name]
-        return _may_be(name, raw[name]) or not any(_may_be(name, raw[other]) for other in others)
+        another = name in self.recipe.conditions or any(_may_be(name, raw[other]) for other in others)
+        return _may_be(name, raw[name]) or not another
 
     def _alike(self, raw: pd.DataFrame, table: pd.DataFrame) -> dict[str, str]:
         """For columns of the response table that are not there, the one that is meant by its name."""
@@ -582,6 +584,14 @@ class _Reading:
         for name in columns:
             category = table[name].astype("category")
             values = [_number(str(one), german) for one in category.cat.categories]
+            if lost := [str(one) for one, value in zip(category.cat.categories, values, strict=True) if value != value]:
+                theirs = self.read.get(name, name)
+                instead = f"; {OPTION} {theirs}=factor_OTHER reads '{theirs}' as a condition called OTHER"
+                self.said.append(
+                    f"{self.file.name}: {', '.join(map(repr, lost[:3]))}{and_more(lost, 3)} in '{theirs}'"
+                    f" {in_number(len(lost), 'is no number, and counts', 'are no numbers, and count')} as missing"
+                    f"{instead if len(lost) == len(values) else ''}."
+                )
             table[name] = np.array([*values, np.nan])[category.cat.codes]
 
     def _times(self, table: pd.DataFrame) -> None:
@@ -896,7 +906,8 @@ def _may_be(ours: str, values: pd.Series) -> bool:
     levels = np.array([_number(str(one), "," in str(one)) for one in values.dropna().unique()])
     if ours in OF_DESIGNS:
         return bool(((levels == np.floor(levels)) & (levels >= 0) & (levels <= _MOST_ITEMS)).all())
-    return bool(np.isfinite(levels).all())
+    numbers = np.isfinite(levels)  # a time may be a word where there was none, such as late
+    return bool(numbers.all() or (ours == "rt_ms" and numbers.mean() >= 1 / 2))
 
 
 def _circle(given: np.ndarray, right: np.ndarray) -> float:

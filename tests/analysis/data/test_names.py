@@ -12,7 +12,7 @@ from command_line import Run, complaint
 
 import spanlab
 from spanlab.analysis.data.loading import load
-from spanlab.analysis.data.recipe import read_inline
+from spanlab.analysis.data.recipe import Recipe, read_inline
 from spanlab.core.errors import SpanLabError
 
 THEIRS = {"participant": "subject", "correct": "accuracy", "rt_ms": "RT", "set_size": "n_items"}
@@ -129,6 +129,22 @@ def test_a_column_that_the_file_lacks_or_has_twice_is_refused(ours: pd.DataFrame
     file = written(ours.rename(columns=THEIRS), tmp_path, ".csv")
     with pytest.raises(SpanLabError, match=r"--recipe: .* has no column 'subjekt'; did you mean 'subject'\?"):
         load([file], recipe=read_inline(["subjekt=participant"]))
+
+
+def test_words_where_numbers_are_meant_are_told_and_can_be_conditions(tmp_path: Path) -> None:
+    rows = [(f"p{at % 3}", ("small", "large")[at % 2], at % 5 > 1, "late" if at == 7 else 400 + at) for at in range(60)]
+    table = pd.DataFrame(rows, columns=["participant", "set_size", "correct", "rt"])
+    table.to_csv(tmp_path / "t.csv", index=False)
+    told = load([tmp_path / "t.csv"]).read_as
+    assert any("'late' in 'rt' is no number, and counts as missing." in one for one in told)
+    assert any(
+        "'large', 'small' in 'set_size' are no numbers" in one and "set_size=factor_OTHER" in one for one in told
+    )
+    read = load([tmp_path / "t.csv"], recipe=Recipe(conditions=("set_size",)))
+    assert read.scored.items["factor_set_size"].nunique() == 2
+    assert not any("in 'set_size'" in one for one in read.read_as)
+    table.assign(set_size=2, rt=500).to_csv(tmp_path / "t.csv", index=False)
+    assert "no number" not in str(load([tmp_path / "t.csv"], recipe=Recipe(conditions=("set_size",))).read_as)
 
 
 @pytest.mark.slow

@@ -183,7 +183,7 @@ def times(many: int, seed: int, mu: float = 450, sigma: float = 50, tau: float =
 def test_reaction_times_that_mean_nothing_are_not_drawn() -> None:
     with pytest.raises(SpanLabError, match=r"Times of machines \(network:x\) mean nothing and are not used"):
         drawing("reaction_time", times(80, 9, agent="network:x", kind="network", participant=""))
-    with pytest.raises(SpanLabError, match="smu has no column 'colour'; it has block, set_size"):
+    with pytest.raises(SpanLabError, match="smu has no column 'colour'; its conditions are: block, set_size"):
         drawing("reaction_time", times(80, 1), by="colour")
     few = drawing("reaction_time", times(20, 1))
     assert list(few.notes) == ["1 of 1 distribution has no fit, or a fit without intervals; the table says why."]
