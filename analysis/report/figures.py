@@ -372,12 +372,17 @@ def _effect_numbers(computed: ComputedEffect, file: str) -> PageTable:
     )
 
 
-def _trends(computed: ComputedEffect, table: pd.DataFrame, file: str, *, between: bool = False) -> PageTable:
-    """Slopes and differences along the axis, or between panels."""
-    effect, scale, least, unit = computed.effect, 1, 2, "units of the vertical axis"
-    if _shares(effect):
-        scale, least, unit = 100, 1, "percentage points"
-    declared = "alike" in table.columns and bool(table["alike"].ne("").any())
+def _trend_columns(
+    effect: Effect, scale: int, least: int, *, families: bool, declared: bool, between: bool
+) -> list[PageColumn]:
+    """Columns of slopes and differences.
+
+    Parameters
+    ----------
+    scale, least : by what values are multiplied, and how many digits they have at least
+    families : whether values corrected for all claims of a kind stand beside
+    declared : whether a margin was
+    """
 
     def signed(row: Mapping[Any, Any], name: str) -> str:
         digits = decimals(scale * row["low"], scale * row["high"], least)
@@ -397,7 +402,7 @@ def _trends(computed: ComputedEffect, table: pd.DataFrame, file: str, *, between
         ("p (of all)", lambda row: p_value(row["p_family"])),
         ("95% interval (of all)", of_all),
     ]
-    columns: list[PageColumn] = [
+    return [
         words_of("agent", "who"),
         *([] if between else _panel(effect)),
         *([("difference", lambda row: str(row["contrast"]))] if effect.order or between else []),
@@ -406,11 +411,22 @@ def _trends(computed: ComputedEffect, table: pd.DataFrame, file: str, *, between
         ("guessing", lambda row: signed(row, "guessing")),
         ("test", tested),
         ("p", lambda row: p_value(row["p"])),
-        *(of_family if "p_family" in table.columns else []),
+        *(of_family if families else []),
         *([("alike?", lambda row: str(row["alike"]))] if declared else []),
         ("n", lambda row: counted(row["n_units"], row["unit"])),
         words_of("note"),
     ]
+
+
+def _trends(computed: ComputedEffect, table: pd.DataFrame, file: str, *, between: bool = False) -> PageTable:
+    """Slopes and differences along the axis, or between panels."""
+    effect, scale, least, unit = computed.effect, 1, 2, "units of the vertical axis"
+    if _shares(effect):
+        scale, least, unit = 100, 1, "percentage points"
+    declared = "alike" in table.columns and bool(table["alike"].ne("").any())
+    columns = _trend_columns(
+        effect, scale, least, families="p_family" in table.columns, declared=declared, between=between
+    )
     title, what = (
         ("Differences, with tests", f"Differences of conditions, in {unit}.")
         if effect.order

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from ...core.agent_kinds import PARTICIPANT
 from ...core.atomic_files import aside, user_cache, write_whole, written_in
@@ -22,7 +23,7 @@ from ..data.loading import Data, files_of, load
 from ..data.numbers import counted, limits, missing, number, p_value, whole
 from ..data.recipe import Recipe
 from ..data.scoring import plural
-from ..data.style import GROUP_MEANS, listed, looks
+from ..data.style import GROUP_MEANS, Look, listed, looks
 from ..effects.registry import effect as effect_named
 from ..figures.charts import SHAPES, can_draw, page_theme, vegalite_version
 from ..inference import Margin, families_of
@@ -37,9 +38,9 @@ from .commands import ReportCommands
 from .folder import WHOLE, Folder, finish, names_of_files
 from .html_tables import PageColumn, PageTable, page_table, unread_columns, words_of
 from .lab import exclusion_part, spans_part, spoilers, timing_part
-from .overview import overview
-from .paradigm import ParadigmPart, anchor_of, numbers_of_all, part_of
-from .sections import SectionRequest, added_sections
+from .overview import OverviewPicture, overview
+from .paradigm import Numbers, ParadigmPart, anchor_of, numbers_of_all, part_of
+from .sections import ReportSection, SectionRequest, added_sections
 from .text import Remark, opening, opening_of_spans
 
 #: Sections of further paradigms are folded.
@@ -199,11 +200,7 @@ def _page(
     every = (*data.sessions, *(one.facts for one in spans))
     timing = timing_part(every, commands)
     spoilt = [Remark(text, warning=True) for text in spoilers(every, items, timing)]
-    spoilt += [
-        Remark(f"{data.titles[name]}: {text}. Means and intervals do not describe them: look at single people.", True)
-        for name, one in numbers.items()
-        for text in one.undescribed
-    ]
+    spoilt += _undescribed(data.titles, numbers)
     title, lead, facts = (
         opening(data.sessions, data.scored, names, any(one.printed and not one.nback for one in numbers.values()))
         if names or not spans
@@ -212,18 +209,7 @@ def _page(
     folders = [*map(Path, files_of(commands.data)[1])]
     figure = partial(folder.figure, table="", styles=styles)
     added = added_sections(SectionRequest(folders, data, options.rules, folder.table, figure, commands.added))
-    drawings = [
-        *(figure.figure for part in parts for figure in part.figures),
-        *(figure for one in added for figure in one.figures),
-    ]
-    specs = {one.key: one.spec for one in drawings}
-    drawn_by_the_page = {
-        "specs": specs,
-        "config": page_theme(styles),
-        "named": {one.figure.key: one.named for part in parts for one in part.figures},
-        "answerers": sorted(map(str, items["agent"].unique())),
-        "overview": first.marks if first else [],
-    }
+    drawn_by_the_page = _drawn_by_the_page(parts, added, styles, sorted(map(str, items["agent"].unique())), first)
     shared = _shared(parts)
     parts = [replace(part, warnings=[note for note in part.warnings if note not in shared]) for part in parts]
     environment = jinja2.Environment(
@@ -237,7 +223,7 @@ def _page(
         version=_version(),
         css=files("spanlab.core").joinpath("page.css").read_text("utf-8"),
         js=here.joinpath("page.js").read_text("utf-8"),
-        vega=vega_script() if specs and can_draw() else "",
+        vega=vega_script() if drawn_by_the_page["specs"] and can_draw() else "",
         figures=json.dumps(drawn_by_the_page, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
         looks=list(drawn.values()),
         overview=first,
@@ -262,6 +248,36 @@ def _page(
         view=commands.view(),
         command=commands.compare(),
     )
+
+
+def _undescribed(titles: Mapping[str, str], numbers: Mapping[str, Numbers]) -> list[Remark]:
+    """Say of which people means and intervals are no description."""
+    return [
+        Remark(f"{titles[name]}: {text}. Means and intervals do not describe them: look at single people.", True)
+        for name, one in numbers.items()
+        for text in one.undescribed
+    ]
+
+
+def _drawn_by_the_page(
+    parts: Sequence[ParadigmPart],
+    added: Sequence[ReportSection],
+    styles: Sequence[Look],
+    answerers: list[str],
+    first: OverviewPicture | None,
+) -> dict[str, Any]:
+    """The figures as the page's script draws them, and whose marks can be switched off."""
+    drawings = [
+        *(figure.figure for part in parts for figure in part.figures),
+        *(figure for one in added for figure in one.figures),
+    ]
+    return {
+        "specs": {one.key: one.spec for one in drawings},
+        "config": page_theme(styles),
+        "named": {one.figure.key: one.named for part in parts for one in part.figures},
+        "answerers": answerers,
+        "overview": first.marks if first else [],
+    }
 
 
 def _on_families(families: Mapping[str, Sequence[float]], planned: Sequence[Comparison]) -> list[Remark]:

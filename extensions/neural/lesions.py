@@ -228,10 +228,8 @@ def lesion_table(
             scored = np.isfinite(whole)
             differences = (whole - without[task])[scored]
             count = len(differences)
-            drop, drawn = (
-                mean_or_nan(differences),
-                np.array([mean_or_nan((whole - other[task])[scored]) for other in others]),
-            )
+            drop = mean_or_nan(differences)
+            drawn = np.array([mean_or_nan((whole - other[task])[scored]) for other in others])
             there = len(drawn) > 0 and count > 0
             rows.append(
                 {
