@@ -437,9 +437,9 @@ def progress_bar(what: str, tally: Callable[[], str] | None = None) -> Iterator[
 
 def as_lists(levels: Levels | None) -> dict[str, list[Any]] | None:
     """Levels of factors, each a list."""
-    from ..core.json_values import as_levels
+    from ..core.json_values import in_a_list
 
-    return None if levels is None else {name: as_levels(value) for name, value in levels.items()}
+    return None if levels is None else {name: in_a_list(value) for name, value in levels.items()}
 
 
 def parse_levels(pairs: list[str] | None) -> dict[str, list[Any]]:

@@ -50,7 +50,7 @@ class LimitError(ValueError):
     """A limit was met that no experiment reaches, or a value is not plain; the message says which."""
 
 
-def as_levels(value: object) -> list[Any]:
+def in_a_list(value: object) -> list[Any]:
     """Several values as a list; one value as a list of it alone."""
     return [*cast("tuple[Any, ...]", value)] if isinstance(value, (list, tuple)) else [value]
 

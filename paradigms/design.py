@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ..core.errors import SpanLabError
-from ..core.json_values import as_levels, grouped, is_number
+from ..core.json_values import grouped, in_a_list, is_number
 from ..core.registry import nearest
 from .balance import balanced, replaced_seed
 from .compile import DEFAULT_INTERVAL_MS, MAX_SESSION_TRIALS, PlannedTrial, resolve_levels
@@ -468,7 +468,7 @@ def levels_in_use(paradigm: Paradigm, design: SessionDesign, chosen: Mapping[str
         for unknown factors or levels.
     """
     chosen_levels = {
-        name: [paradigm.level(name, level) for level in as_levels(value)] for name, value in chosen.items()
+        name: [paradigm.level(name, level) for level in in_a_list(value)] for name, value in chosen.items()
     }
     combinations = combinations_of(paradigm, design, chosen_levels)
     if design.adaptive is not None:

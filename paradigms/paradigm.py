@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..core.errors import ParadigmError, Problem, SpanLabError
-from ..core.json_values import LimitError, as_levels, as_object, is_whole, weigh
+from ..core.json_values import LimitError, as_object, in_a_list, is_whole, weigh
 from ..core.registry import nearest
 from .identity import canonical, digest
 from .language.component_spec import COUNTERS, ComponentSpec, Reader, read_component
@@ -170,7 +170,7 @@ class Paradigm:
         """
         chosen: dict[str, list[Any]] = {}
         for name, value in (restrict or {}).items():
-            levels = as_levels(value)
+            levels = in_a_list(value)
             if not levels and name in self.factors:
                 raise SpanLabError(
                     f"{self.name}: no level of {name} is given; its levels are {listed(self.factors[name].levels)}"
@@ -441,7 +441,7 @@ def _check_designs(reader: Reader, head: Any, factors: Mapping[str, Any], asking
                 reader.report((*path, name), f"there is no factor '{name}'{nearest(name, factors)}")
                 continue
             levels_of_factor = levels_of(factors[name])
-            for level in as_levels(value):
+            for level in in_a_list(value):
                 if same_level(level, levels_of_factor) is None:
                     reader.report(
                         (*path, name), f"{show(level)} is not a level of '{name}' ({listed(levels_of_factor)})"

@@ -30,7 +30,7 @@ from typing_extensions import override
 
 from ...core.doors import need
 from ...core.errors import ParadigmError, Problem, SpanLabError
-from ...core.json_values import as_levels
+from ...core.json_values import in_a_list
 from ...core.registry import StrictModel, nearest
 from ...paradigms.language.diagnostics import in_order, validated
 from ...paradigms.language.yaml_source import Document, parse, read
@@ -444,7 +444,7 @@ class InProcess(SendHook):
             return_dict_in_generate=True,
             output_logits=bool(options.get("logprobs")),
         )
-        ending = {*as_levels(model.generation_config.eos_token_id), tokenizer.eos_token_id}
+        ending = {*in_a_list(model.generation_config.eos_token_id), tokenizer.eos_token_id}
         replies: list[Reply] = []
         for row, sequence in enumerate(found.sequences[:, start:].tolist()):
             end = next((place for place, token in enumerate(sequence) if token in ending), None)
@@ -529,7 +529,7 @@ def _context_of(model: Any) -> int:
 
 
 def _stops(options: Mapping[str, Any]) -> list[str]:
-    return as_levels(options.get("stop", []))
+    return in_a_list(options.get("stop", []))
 
 
 def _memory_of(model: Any) -> str:

@@ -25,7 +25,7 @@ from ...agents.registry import options_of
 from ...core.agent_kinds import kind_named
 from ...core.atomic_files import TakenError, make_folder, only_writer
 from ...core.errors import ParadigmError, Problem, SpanLabError
-from ...core.json_values import as_levels, as_object, where_given
+from ...core.json_values import as_object, in_a_list, where_given
 from ...paradigms.identity import canonical, digest
 from ...paradigms.language.diagnostics import in_order, validated
 from ...paradigms.language.yaml_source import Document, YamlPath, in_library, read
@@ -354,7 +354,7 @@ class EvaluationSet:
         file."""
         if paradigm not in self._trials:
             entry = self.file.paradigms[paradigm]
-            levels = {name: as_levels(value) for name, value in entry.set.items()}
+            levels = {name: in_a_list(value) for name, value in entry.set.items()}
             self._trials[paradigm] = choose_trials(
                 paradigm if in_library(paradigm) else str(self._folder / paradigm),
                 seed=self.file.seed,

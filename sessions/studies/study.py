@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core.errors import ParadigmError, Problem, SpanLabError
-from ...core.json_values import as_levels, as_list, as_object
+from ...core.json_values import as_list, as_object, in_a_list
 from ...core.registry import nearest
 from ...paradigms import Paradigm, PlannedTrial, load_paradigm, plan_session
 from ...paradigms.design import session_design
@@ -430,7 +430,7 @@ def _groups_amiss(study: Study) -> Iterator[tuple[YamlPath, str]]:
 def _levels_amiss(paradigm: Paradigm, chosen: Mapping[str, Any], path: YamlPath) -> Iterator[tuple[YamlPath, str]]:
     """Chosen levels that a paradigm does not have; of each factor the first."""
     for factor, levels in chosen.items():
-        for level in as_levels(levels):
+        for level in in_a_list(levels):
             try:
                 paradigm.level(factor, level)
             except SpanLabError as error:

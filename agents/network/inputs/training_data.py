@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ....core.errors import SpanLabError
-from ....core.json_values import as_levels
+from ....core.json_values import in_a_list
 from ....paradigms import Paradigm, load_paradigm, plan_dataset, random_vectors, read_vectors
 from ..settings import Task, heads_of, most_words, reading, task_seen_in
 from ..training.config import TrainingConfig
@@ -111,7 +111,7 @@ class TrainingData:
             task for other, task in zip(self.paradigms, self.config.tasks, strict=True) if other.name == paradigm.name
         ]
         return bool(trained) and all(
-            any(name in levels and levels[name] not in as_levels(chosen) for name, chosen in task.factors.items())
+            any(name in levels and levels[name] not in in_a_list(chosen) for name, chosen in task.factors.items())
             for task in trained
         )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ....core.errors import SpanLabError
-from ....core.json_values import as_levels
+from ....core.json_values import in_a_list
 from ....core.registry import nearest
 from ....paradigms import load_paradigm
 from .config import Recipe, TrainingConfig, read_config
@@ -85,7 +85,7 @@ def toy(config: TrainingConfig) -> TrainingConfig:
     tasks = []
     for task in config.tasks:
         first = {
-            name: as_levels(task.factors.get(name, factor.levels))[0]
+            name: in_a_list(task.factors.get(name, factor.levels))[0]
             for name, factor in load_paradigm(task.paradigm).factors.items()
             if factor.mode == "crossed" or name in task.factors
         }

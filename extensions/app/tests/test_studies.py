@@ -207,6 +207,9 @@ def test_pages_of_studies_are_behind_the_gate(studies: Studies) -> None:
     assert stranger.get("/studies/lab").status_code == 403
     stranger.get(gate.link(""))
     assert "without its comments" in stranger.get("/studies/lab").text
+    lines = studies.file("lab").read_text(encoding="utf-8").splitlines()
+    studies.file("lab").write_text("\n".join(line.partition("#")[0] for line in lines), encoding="utf-8")
+    assert "without its comments" not in stranger.get("/studies/lab").text
     assert stranger.get("/studies/other").status_code == 404
     draft = {"text": "study: lab", "save": True}
     assert stranger.post("/studies/lab/draft", json=draft).status_code == 403
