@@ -378,9 +378,9 @@ class EvaluationSet:
     def _in_words(self, why: str) -> str:
         """Why a session stopped, in words; a limit that was the rest of the budget is reported as
         the set's."""
-        for option, name in (("--max-cost", "max_cost"), ("--max-tokens", "max_tokens")):
+        for name in ("max_cost", "max_tokens"):
             limit = getattr(self.file.budget, name)
-            if limit is not None and why.startswith(f"{option} "):
+            if limit is not None and why.startswith(f"{name} "):
                 return f"{name} {limit} of the set is reached: another request could go beyond it"
         return why
 

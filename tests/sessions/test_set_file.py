@@ -106,6 +106,7 @@ def test_what_was_spent_on_entries_that_are_removed_counts_for_the_budget(
     written(tmp_path, text.format("chat:b@here"), budget="{max_tokens: 5200}")
     status, out, _ = run("replay", "--set-file", path, "--data", tmp_path / "data")
     assert status != 0
+    assert "max_tokens 5200 of the set is reached: another request could go beyond it" in " ".join(out.split())
     assert 4200 <= len(tap.requests) * 300 <= 5200, "12 requests of the model that is removed, and some of the new one"
     assert "no longer in the file, but part of the budget: vsr-chat-a-here-s1; 3,600 tokens" in out
     written(tmp_path, text.format("chat:b@here"), budget="{max_tokens: 20000}")
