@@ -267,11 +267,12 @@ def write_bundle(replies: Replies, page: str, talk: Callable[[str, str], str], o
         left_out = replies.unread
         for one in replies.sessions():
             for key in one.trials:
-                name = f"{one.line.path}/{key}"
                 try:
-                    _write_data(output, name, talk(one.line.path, key))
+                    said = talk(one.line.path, key)
                 except _ODD:
-                    left_out.append(name)
+                    left_out.append(f"{one.line.path}/{key}")
+                else:
+                    _write_data(output, f"{one.line.path}/{key}", said)
         (output / "index.html").write_text(page, encoding="utf-8")
     except OSError as error:
         raise SpanLabError(f"{output} cannot be written: {error.strerror or error}") from None

@@ -531,7 +531,9 @@ def _add_scales(table: ScoreTable, paradigm: str, rows: pd.DataFrame, alone: boo
     all ratings; beside answers they are confidence."""
     import pandas as pd
 
-    if "scale_to" not in rows.columns or not (rated := rows["scale_to"].notna() & rows["correct_answer"].isna()).any():
+    nothing = pd.Series(None, index=rows.index)
+    rated = rows.get("scale_to", nothing).notna() & rows.get("correct_answer", nothing).isna()
+    if not rated.any():
         return
     rows = rows[rated]
     scales = pd.Series("rating" if alone else "confidence", index=rows.index)
@@ -541,7 +543,7 @@ def _add_scales(table: ScoreTable, paradigm: str, rows: pd.DataFrame, alone: boo
     given = pd.to_numeric(rows["answer"], errors="coerce")
     turned = given.where(~reverse, rows["scale_from"].astype(float) + rows["scale_to"].astype(float) - given)
     for scale, values in turned.groupby(scales, sort=True):
-        item = rows.get("record_item", rows["phase"])[values.index].astype(str)
+        item = rows.get("record_item", rows.get("phase", scales))[values.index].astype(str)
         wide = values.groupby([rows.loc[values.index, "participant"].astype(str), item]).mean().unstack()
         whole = wide.dropna().to_numpy(float)
         qualities = {"alpha": alpha(whole)} if alone or "record_scale" in rows.columns else {}

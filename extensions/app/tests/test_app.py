@@ -133,6 +133,8 @@ def test_german_pages_have_german_titles_factors_levels_and_phases(folder: Path,
         phases = {step.percept.phase for step in compile_trial(paradigm, paradigm.combinations()[0], 0).steps}
         words = {*paradigm.factors, *phases, *paradigm.domains, *paradigm.functions, *filter(str.islower, levels)}
         assert {word for word in words if f"word.{word}" not in sentences("de")} == set(), paradigm.name
+    said = [text for key, text in sentences("de").items() if key.startswith("word.")]
+    assert len({*said}) == len(said), "two factors of one trial would be one"
 
 
 def test_replies_that_could_not_be_read_stand_beside_what_is_right(client: TestClient, folder: Path) -> None:

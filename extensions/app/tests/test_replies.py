@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from chat_servers import listening
 from chat_stub import completion
+from chromium import chromium
 from session_tools import take
 from starlette.testclient import TestClient
 
@@ -71,6 +72,27 @@ def test_the_command_the_page_and_the_bundle_show_the_same(folder: Path, tmp_pat
     assert [turn.reply.content for turn in talk["turns"]] == [row["reply"] for row in models if row["trial"] == "1"]
 
 
+def test_ten_thousand_replies_are_sorted_filtered_and_opened_in_a_browser(folder: Path, tmp_path: Path) -> None:
+    spanlab.view(folder, output=tmp_path / "bundle")
+    table = tmp_path / "bundle" / "data" / "table.js"
+    begin, rows, end = re.split(r'(?<="rows":)(\[\[.*?\]\])(?=,"unread")', table.read_text("utf-8"))
+    table.write_text(begin + json.dumps(json.loads(rows) * 2500) + end, encoding="utf-8")
+    with chromium(tmp_path / "profile") as browser, browser.tab() as tab:
+        tab.open((tmp_path / "bundle" / "index.html").as_uri())
+        tab.until("document.querySelector('#at')?.textContent === '1 / 100'")
+        for direction, trial in (("ascending", "1"), ("descending", "2")):
+            tab.evaluate("document.querySelector('thead [data-column=trial]').click()")
+            assert tab.evaluate("document.querySelector('[aria-sort]').ariaSort") == direction
+            column = "document.querySelectorAll('#rows td:nth-child(4)')"
+            assert tab.evaluate(f"Array.from({column}, (one) => one.textContent)") == [trial] * 100
+        chooses = "one.value = 'right'; one.dispatchEvent(new Event('input', {bubbles: true}))"
+        tab.evaluate(f"(() => {{ const one = document.querySelector('#by-mark'); {chooses}; }})()")
+        assert tab.evaluate("document.querySelector('#at').textContent") == "1 / 50"
+        tab.evaluate("document.querySelector('#rows button').click()")
+        tab.until("document.querySelectorAll('dialog details[open]').length === 1")
+        assert tab.evaluate("document.querySelectorAll('dialog details[data-ask]').length") == 2
+
+
 def test_a_bundle_has_what_was_named_and_no_answers_of_people(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,6 +118,9 @@ def test_an_odd_record_is_left_out_and_named_but_not_to_colleagues(folder: Path,
     made = spanlab.view(folder, output=tmp_path / "bundle")
     assert made.cautions == ["p07 is left out, as it cannot be read", "odd is left out, as it cannot be read"]
     assert data_of(tmp_path / "bundle", "table")["unread"] == []
+    (tmp_path / "full" / "data" / CHAT / "1.js").mkdir(parents=True)
+    with pytest.raises(SpanLabError, match="full cannot be written"):
+        spanlab.view(folder, output=tmp_path / "full")
 
 
 def test_what_a_model_wrote_is_text_and_an_unread_reply_is_called_so(tmp_path: Path) -> None:

@@ -320,6 +320,12 @@ def test_alpha_of_items_that_share_a_factor_and_of_items_that_do_not(eight: tupl
     variances = [statistics.variance(map(float, column)) for column in matrix.T]
     wanted = 6 / 5 * (1 - sum(variances) / statistics.variance(map(float, matrix.sum(axis=1))))
     assert scores.codebook["questionnaire_need_for_cognition"]["alpha"] == pytest.approx(wanted, abs=1e-9)
+    ratings = pd.DataFrame(rated).drop(columns=["correct_answer", "phase"], errors="ignore")
+    bare = scores_by_person(ratings.assign(record_item=pd.DataFrame(rated)["phase"]))
+    assert bare.rows == {
+        person: {name: value for name, value in row.items() if name in bare.codebook}
+        for person, row in scores.rows.items()
+    }
     random = np.random.RandomState(3)
     plain = random.normal(size=(300, 4))
     plain = np.linalg.solve(np.linalg.cholesky(np.cov(plain.T)), (plain - plain.mean(axis=0)).T).T
