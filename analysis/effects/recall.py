@@ -45,14 +45,20 @@ def _serial(scored: Scored) -> tuple[pd.DataFrame, np.ndarray, np.ndarray, np.nd
     A list is serial recall where each of its positions is asked for by itself, or all of them by
     one sequence, and every item has an answer of its own; else answers name no items.
     """
-    items = scored.items
+    rows, number, answered, given = scored.once(_lists, lambda: _lists(scored.items))
+    return scored.items.iloc[rows].reset_index(drop=True), number, answered, given
+
+
+def _lists(items: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The rows of whole lists of serial recall, and what :func:`_serial` returns of each."""
     asked = (
         items["serial_position"].notna()
         & items["list_length"].notna()
         & (items["output_position"].isna() | in_order(items))
     )
-    items = items[asked].reset_index(drop=True)
-    nothing = items.iloc[:0], np.empty(0, int), np.empty(0, bool), np.empty(0, int)
+    rows = np.flatnonzero(asked)
+    items = items.iloc[rows]
+    nothing = np.empty(0, int), np.empty(0, int), np.empty(0, bool), np.empty(0, int)
     question, _ = groups(items, TRIAL)
     sequence = in_order(items).to_numpy(bool)
     if (
@@ -62,8 +68,7 @@ def _serial(scored: Scored) -> tuple[pd.DataFrame, np.ndarray, np.ndarray, np.nd
     number, first = groups(items, [name for name in TRIAL if name not in ("step", "ask")])
     place = items["serial_position"].to_numpy(float).astype(int)
     length = items["list_length"].to_numpy(float)
-    whole = (np.bincount(number) == length[first]) & (length[first] > 1)
-    kept = whole[number]
+    kept = ((np.bincount(number) == length[first]) & (length[first] > 1))[number]
     truth, given = _as_text(items["correct_answer"]), _as_text(items["answer"])
     where: dict[tuple[int, str], int] = {}
     for trial, answer, at in zip(number[kept], truth[kept], place[kept], strict=True):
@@ -77,12 +82,13 @@ def _serial(scored: Scored) -> tuple[pd.DataFrame, np.ndarray, np.ndarray, np.nd
         where.get((int(trial), answer), 0) if responded else 0
         for trial, answer, responded in zip(number, given, answered, strict=True)
     ]
-    return items[kept].reset_index(drop=True), number[kept], answered[kept], np.array(answer_position, int)[kept]
+    return rows[kept], number[kept], answered[kept], np.array(answer_position, int)[kept]
 
 
 def _as_text(column: pd.Series) -> np.ndarray:
     """Answers as text."""
-    return np.array([*map(in_short, decoded(column))], dtype=object)
+    codes, answers = pd.factorize(column, use_na_sentinel=False)
+    return np.array([*map(in_short, decoded(pd.Series(answers)))], dtype=object)[codes]
 
 
 def answer_places(scored: Scored) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
