@@ -23,7 +23,7 @@ Outcome = Literal["answered", "omitted", "invalid"]
 class Sentences(TypedDict):
     """Sentences about a kind of question for a chat model: ``legend`` in the instructions, ``question``
     whenever it is asked, and ``form``, how the reply is to be written, in the instructions of a trial
-    of which nothing but stimuli is sent."""
+    that sends stimuli alone."""
 
     legend: str
     question: str
@@ -42,7 +42,7 @@ class TrialContext:
     instructions : neutral instructions from the paradigm
     asks : the distinct response kinds of the trial, in order of first use; each writes its legend
         for a kind of reader
-    network : what a network sees of this paradigm (task, head, offset), or None
+    network : what a network sees of this paradigm (task, head, filler), or None
     keys, words : for people: the keys for answers, and translations of texts on the screen
     prompts : what the questions of the trial ask in words, each once
     sentences : in a session that goes on, the recorded sentences about its kinds of questions, by
@@ -96,7 +96,7 @@ class Response:
 @dataclass(frozen=True, slots=True)
 class Shown:
     """Record of one display as it was really shown. Times in ms from the start of the session's
-    clock. ``onset_bound_ms``: the picture came on at most so long before ``onset_ms``, where the
+    clock. ``onset_bound_ms``: the picture came on at most this long before ``onset_ms``, where the
     window knows."""
 
     planned_ms: float | None
@@ -338,7 +338,7 @@ class Agent(ABC):
         return None
 
     def check_trial(self, context: TrialContext, steps: int) -> None:
-        """Raise when it cannot take a trial with this introduction, and so many steps for machines;
+        """Raise when it cannot take a trial with this introduction, and that many steps for machines;
         asked for each kind of trial."""
 
     def check_displays(self, stimuli: Iterable[Stimulus]) -> None:

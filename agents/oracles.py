@@ -1,5 +1,5 @@
-"""Agents without eyes: the guesser, and the declared oracles, for which simulated observers decide, given
-the truth. They are yardsticks and stand-ins, never models of a result."""
+"""The guesser, and the declared oracles: simulated observers that decide given the truth. They are
+yardsticks and stand-ins, never models of a result."""
 
 from __future__ import annotations
 

@@ -63,8 +63,8 @@ RULES: Mapping[str, Rule] = {
     "share": Rule(
         "share of right answers",
         "mean over units of their means over trials",
-        "Wilson's for as many independent answers as have the variance between units, with Student's t; binomial with"
-        " mid-p where each unit is right or wrong, exact where all are alike",
+        "Wilson's, with Student's t, for the number of independent answers that would vary as units do; binomial"
+        " (mid-p) where each unit is right or wrong, exact where all are alike",
         "the best blind guess",
         "above guessing",
     ),

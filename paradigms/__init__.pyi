@@ -40,7 +40,6 @@ from .trial import Truth as Truth
 from .trial import Verdict as Verdict
 from .trial import WorkedExample as WorkedExample
 from .trial import fingerprint as fingerprint
-from .trial import is_model_step as is_model_step
 from .trial import percept_bytes as percept_bytes
 from .word_vectors import random_vectors as random_vectors
 from .word_vectors import read_vectors as read_vectors

@@ -28,7 +28,7 @@ from .responses import ResponseKind
 from .responses.keys import key_problem
 from .score_check import probe_trial
 from .translation import illegible
-from .trial import Step, Trial, is_model_step
+from .trial import Step, Trial
 from .triggers import unanswerable
 
 _SEEDS = 3
@@ -238,7 +238,7 @@ def _refused_by_networks(paradigm: Paradigm, trial: Trial) -> str:
     view = paradigm.network_view(trial.levels)
     if view is None:
         return ""
-    shown = (step.percept.for_machine.stimulus for step in trial.steps if is_model_step(step.percept))
+    shown = (step.percept.for_machine.stimulus for step in trial.steps if step.percept.model_step)
     try:
         refuse_sounds(shown, "networks")
         labels_of(trial, view)

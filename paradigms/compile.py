@@ -150,7 +150,7 @@ def drawn_names(
         )
     resolved = resolve_levels(paradigm, levels, seed)
     prescribed = paradigm.given(draws or {})
-    start_trial()  # expressions of this trial may cost so much work, and no more
+    start_trial()  # expressions of this trial may cost this much work, and no more
     env = {"generator": generator, **resolved}
     root = trial_root(paradigm.name, seed, resolved)
     for draw in paradigm.draws:
@@ -230,7 +230,7 @@ def drawn_values(
     generator: Generator = "corrected",
     draws: Draws | None = None,
 ) -> dict[str, Any]:
-    """Return the random draws of a trial, by name. With them and the trial's levels,
+    """Return the random draws of a trial, by name. With them, its levels, seed and generator,
     :func:`compile_trial` makes the same steps again."""
     names = drawn_names(paradigm, levels, seed, generator, draws)
     return {draw.name: names[draw.name] for draw in paradigm.draws if draw.is_random}

@@ -12,7 +12,7 @@ from pydantic import Field
 from ..core.errors import SpanLabError
 from ..core.registry import StrictModel
 from .responses import Answer
-from .trial import Ask, Trial, is_model_step
+from .trial import Ask, Trial
 from .word_vectors import DIMENSIONS, WordVectors, random_vectors
 
 #: The fourteen tasks of the WorM benchmark in its order: the number of a task is the row of the
@@ -118,7 +118,7 @@ def labels_of(trial: Trial, view: NetworkView) -> Labels:
     questions: list[tuple[int, Ask, Answer]] = []
     asked_in: list[str] = []
     for step in trial.steps:
-        if not is_model_step(step.percept):
+        if not step.percept.model_step:
             continue
         ask, answer = step.percept.ask, step.truth.answer
         asked_in.append("" if ask is None or answer is None else step.percept.phase)
@@ -203,9 +203,7 @@ def network_arrays(
         for target in trial_labels.targets:
             if isinstance(target, tuple):
                 targets[row, list(target)] = 1
-    stimuli = [
-        step.percept.for_machine.stimulus for trial in trials for step in trial.steps if is_model_step(step.percept)
-    ]
+    stimuli = [step.percept.for_machine.stimulus for trial in trials for step in trial.steps if step.percept.model_step]
     if view.input == "vectors":
         frames = np.zeros((len(trials), steps, DIMENSIONS * view.words), np.float32)
         frames[np.arange(steps) < lengths[:, None]] = (vectors or random_vectors()).shown(stimuli, view.words)

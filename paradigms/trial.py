@@ -141,12 +141,6 @@ class Percept:
         return next((display for display in self.displays if display.for_machines), self.displays[0])
 
 
-def is_model_step(percept: Percept) -> bool:
-    """Return whether a machine sees this step: all but those that only people get. A question is
-    always seen."""
-    return percept.model_step or percept.ask is not None
-
-
 @dataclass(frozen=True, slots=True)
 class WorkedExample:
     """A trial with its right answers, to be shown before others. Its seed is in no session, practice or
@@ -187,7 +181,7 @@ class Truth:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One model time step, with at most one question.
+    """One step, with at most one question.
 
     ``feedback`` is set on feedback steps: one percept per verdict on the answer before
     (:meth:`shown_after`); ``percept`` is then that for ``missed``.

@@ -54,8 +54,7 @@ def read_file(path: Path, words: Iterable[str], dimensions: int) -> tuple[dict[s
             if begins.startswith(b"PK\x03\x04"):
                 raise _MalformedError("it is a zip archive; unpack it first")
             packed = begins.startswith(b"\x1f\x8b")
-            unpacked = cast(Any, gzip.GzipFile(fileobj=file))
-            content = io.BufferedReader(unpacked, _CHUNK) if packed else file
+            content = io.BufferedReader(cast(Any, gzip.GzipFile(fileobj=file)), _CHUNK) if packed else file
             return _vectors(content, needed, dimensions), sha256
     except (_MalformedError, gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise SpanLabError(

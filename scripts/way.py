@@ -3,7 +3,7 @@ functions are called, and how often it goes from one to another.
 
 python scripts/way.py [--files]        with --files: which ones, in the order in which the way meets them
 
-The way is gone twice, and counted the second time: what is only imported, or only made ready once,
+The way is walked twice, and counted the second time: what is only imported, or only made ready once,
 is not part of it.
 """
 

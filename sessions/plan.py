@@ -23,7 +23,6 @@ from ..paradigms import (
     Trial,
     WorkedExample,
     compile_trial,
-    is_model_step,
     load_paradigm,
     plan_practice,
     plan_session,
@@ -431,7 +430,7 @@ def check_plan(plan: SessionPlan) -> Collection[ResponseKind]:
         if any(kind.is_foreign() for kind in trial.kinds):
             probe_trial(trial)
         agent.check_trial(
-            brief(agent, paradigm, request.language, trial), sum(is_model_step(step.percept) for step in trial.steps)
+            brief(agent, paradigm, request.language, trial), sum(step.percept.model_step for step in trial.steps)
         )
         look_at(trial)
     if practises(agent) and paradigm.practice is None:
@@ -472,7 +471,7 @@ def _seen_by(agent: Agent, trial: Trial) -> list[Stimulus]:
     """The displays of a trial that an agent gets: people get all."""
     if agent.kind.at_window:
         return [display.stimulus for step in trial.steps for percept in step.percepts for display in percept.displays]
-    return [percept.for_machine.stimulus for step in trial.steps for percept in step.percepts if is_model_step(percept)]
+    return [percept.for_machine.stimulus for step in trial.steps for percept in step.percepts if percept.model_step]
 
 
 #: so many trials are tried when one has a list of the session's own

@@ -86,7 +86,7 @@ class Runner:
                 return
             state = SessionState.of(events, lines, isinstance(agent, ConcurrentAgent) and agent.remembers)
             beginning = self._resumed(lines) if events else SessionStart(event="session_start", at=self.now())
-            # chooses practice and examples apart from the session's trials
+            # practice and examples that share no list with the session's trials
             apart = (
                 apart_for(agent, session.paradigm, info["generator"], session.seed, session.may_come)
                 if isinstance(agent, ConcurrentAgent)
@@ -128,10 +128,10 @@ class Runner:
         try:
             recorder.write(beginning)
             recorder.commit()
-            session = self._until_teardown(trials)
+            work = self._until_teardown(trials)
             if isinstance(self.agent, ConcurrentAgent):
-                session = interruptible(self.agent, session, self.say)
-            run_to_end(session)
+                work = interruptible(self.agent, work, self.say)
+            run_to_end(work)
             recorder.write({"event": "session_end", "at": self.now()})
             recorder.commit()
         except (Exception, KeyboardInterrupt) as error:

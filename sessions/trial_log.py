@@ -26,7 +26,7 @@ WriteEvent = Callable[[Event], None]
 
 
 def check_response(percept: Percept, response: object, number: int, reported: bool = False) -> Response | None:
-    """Check that an agent returned an answer where a step has a question, and nothing elsewhere.
+    """Check what an agent returned: an allowed response where a step asks, else nothing.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def check_response(percept: Percept, response: object, number: int, reported: bo
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A response with its verdict and its scores; without a verdict where no answer is right."""
+    """A response with its verdict and its scores; no verdict where there is no right answer."""
 
     response: Response
     verdict: Verdict | None
@@ -89,8 +89,8 @@ class Judged:
 
 
 def judge(ask: Ask, truth: Truth, response: Response) -> Judged:
-    """Score one response. Silence may stand for an answer; an answer that is not allowed is invalid; the
-    verdict is right only when every item is."""
+    """Score one response. Silence may stand for an answer; one that is not allowed, as a transcript may have,
+    is invalid; the verdict is right only when every item is."""
     value, outcome = response.value, response.outcome
     if outcome == "omitted" and ask.no_answer_means is not None:
         value, outcome = ask.no_answer_means, "answered"

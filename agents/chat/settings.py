@@ -450,8 +450,9 @@ class ChatSettings(BaseModel):
     @classmethod
     def of_session(cls, info: Mapping[str, Any]) -> ChatSettings:
         """The settings of a session with a chat model, from the content of its ``session.json``."""
-        kept = {name: value for name, value in info["agent_settings"].items() if name not in IN_NAME}
-        return cls.read(kept, recorded=True)
+        return cls.read(
+            {name: value for name, value in info["agent_settings"].items() if name not in IN_NAME}, recorded=True
+        )
 
     def wording_for(self, paradigm: str) -> str | None:
         """The instructions for a paradigm in place of its own; None: its own.

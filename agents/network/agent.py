@@ -16,7 +16,7 @@ from typing_extensions import override
 from ...core.agent_kinds import NETWORK, AgentKind
 from ...core.errors import SpanLabError
 from ...core.json_values import where_given
-from ...paradigms import Percept, Truth, is_model_step
+from ...paradigms import Percept, Truth
 from ...paradigms.language import yaml_source
 from ...paradigms.network_view import NetworkView
 from ...stimuli import Stimulus
@@ -246,7 +246,7 @@ class NetworkAgent(BatchAgent):
 
         from .speedups.sight import looked_at
 
-        percepts = [[percept for percept in trial if is_model_step(percept)] for trial in trials]
+        percepts = [[percept for percept in trial if percept.model_step] for trial in trials]
         store = self._store(views[0])
         index = store.add([percept.for_machine.stimulus for trial in percepts for percept in trial])
         steps = np.zeros((len(trials), max(1, max(map(len, percepts)))), np.int64)
@@ -267,7 +267,7 @@ class NetworkAgent(BatchAgent):
             step = -1
             answered: list[Response | None] = []
             for percept in trial:
-                step += is_model_step(percept)
+                step += percept.model_step
                 answered.append(percept.ask and read_out(logits[row, step], percept.ask, views[row]))
             answers.append((answered, hidden[row, : step + 1]))
         return answers
@@ -311,7 +311,7 @@ class NetworkEpisode(Episode):
     @override
     async def step(self, percept: Percept, truth: Truth | None = None) -> Response | None:
         """See the frame of one step; answer when asked. Steps that only people get are not seen."""
-        if not is_model_step(percept):
+        if not percept.model_step:
             return None
         import torch
 

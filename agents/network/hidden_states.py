@@ -12,7 +12,7 @@ import numpy as np
 
 from ...core.atomic_files import write_whole
 from ...core.errors import SpanLabError
-from ...paradigms import Step, is_model_step
+from ...paradigms import Step
 
 #: the folder of a session's hidden states
 STATES = "states"
@@ -39,7 +39,7 @@ def write_states(
 
     rows: list[tuple[int, int, str, bool]] = []
     for (number, steps), states in zip(trials, hidden, strict=True):
-        seen = [(step.index + 1, step.percept) for step in steps if is_model_step(step.percept)]
+        seen = [(step.index + 1, step.percept) for step in steps if step.percept.model_step]
         assert len(seen) == len(states)
         rows += [(number, step, percept.phase, percept.ask is not None) for step, percept in seen]
     numbers = np.concatenate(hidden).astype(np.float32, copy=False)

@@ -25,7 +25,7 @@ from typing_extensions import override
 from ...core.agent_kinds import NETWORK, AgentKind
 from ...core.errors import SpanLabError
 from ...core.registry import StrictModel
-from ...paradigms import Percept, Truth, is_model_step
+from ...paradigms import Percept, Truth
 from ...paradigms.language.diagnostics import validated
 from ...paradigms.network_view import NetworkView
 from ...stimuli import Stimulus
@@ -150,12 +150,12 @@ class ModuleAgent(BatchAgent):
         answers: list[list[Response | None]] = [[None] * len(trial) for trial in trials]
         views = [self._view(context) for context in contexts]
         for lot in self._lots(trials):
-            seen = [[percept for percept in trials[number] if is_model_step(percept)] for number in lot]
+            seen = [[percept for percept in trials[number] if percept.model_step] for number in lot]
             found = self.outputs(self.frames_of(seen), hidden=keep is not None)
             for row, number in enumerate(lot):
                 step = -1
                 for at, percept in enumerate(trials[number]):
-                    step += is_model_step(percept)
+                    step += percept.model_step
                     if percept.ask is not None:
                         answers[number][at] = self.response_to(found.logits[row, step], percept, views[number])
                 if keep is not None and found.hidden is not None:
@@ -387,7 +387,7 @@ class ModuleEpisode(Episode):
 
     @override
     async def step(self, percept: Percept, truth: Truth | None = None) -> Response | None:
-        if not is_model_step(percept):
+        if not percept.model_step:
             return None
         self._seen.append(percept)
         if percept.ask is None:

@@ -117,8 +117,7 @@ def written(recipe: Recipe) -> str:
     """A recipe as YAML."""
     import yaml
 
-    data = recipe.model_dump(exclude_defaults=True, mode="json")
-    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
+    return yaml.safe_dump(recipe.model_dump(exclude_defaults=True, mode="json"), sort_keys=False, allow_unicode=True)
 
 
 def column(table: pd.DataFrame, wanted: str, file: Path) -> pd.Series:

@@ -241,17 +241,14 @@ class Effect:
         if self.sensitivity is not None:
             scored = as_scored(responses)
             notes += filter(None, [self.sensitivity.meaning(self.prepared(scored.parts[paradigm]))])
-        individual_rows = table[table["agent_kind"] != GROUP_MEANS]
-        rough = int(
-            (individual_rows["interval"].eq("none") | individual_rows["note"].fillna("").str.startswith("only ")).sum()
-        )
+        own_rows = table[table["agent_kind"] != GROUP_MEANS]
+        rough = int((own_rows["interval"].eq("none") | own_rows["note"].fillna("").str.startswith("only ")).sum())
         if rough:
             have = in_number(rough, "has", "have")
             notes.append(
-                f"{rough} of {plural(len(individual_rows), 'point')} {have} a rough interval or none; the table says"
-                " which."
+                f"{rough} of {plural(len(own_rows), 'point')} {have} a rough interval or none; the table says which."
             )
-        if self.human and len(individual_rows) == len(table):
+        if self.human and len(own_rows) == len(table):
             notes.append("No digitised human data are published for these conditions.")
         return [*notes, *filter(None, [evidence.guessed.sentence])]
 

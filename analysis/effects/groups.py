@@ -104,8 +104,7 @@ def group_effect(people: Scored, paradigm: str, along: str = "", value: str = "c
     along = along or next(iter(within), "")
     if plain_name(along) == GROUP or not along:
         return replace(conditions_effect(people, paradigm, GROUP, "", value), name="groups", panels=(), panel_labels=())
-    effect = conditions_effect(people, paradigm, along, GROUP, value)
-    return replace(effect, name="groups", panel_labels=("{}",))
+    return replace(conditions_effect(people, paradigm, along, GROUP, value), name="groups", panel_labels=("{}",))
 
 
 def between_groups(effect: Effect, people: Scored, paradigm: str, level: float = LEVEL) -> pd.DataFrame:

@@ -372,17 +372,17 @@ def panel_names(effect: Effect, table: pd.DataFrame) -> list[str]:
 def caption(effect: Effect, table: pd.DataFrame, bars: Bars = "interval", *, conditions: bool = False) -> str:
     """The caption of the figure of an effect; ``conditions`` says that the lines are conditions, as
     in :func:`condition_chart`."""
-    individual_rows = table[table["agent_kind"] != GROUP_MEANS]
-    units = sorted({unit for unit in individual_rows["unit"].dropna() if unit})
+    own_rows = table[table["agent_kind"] != GROUP_MEANS]
+    units = sorted({unit for unit in own_rows["unit"].dropna() if unit})
     what = {
         "interval": "95% intervals",
         "sem": "standard errors of the mean",
         "within": "95% intervals within people (Cousineau-Morey)",
     }[bars]
     column = {"interval": "low", "sem": "sem", "within": "within_low"}[bars]
-    spread = column in individual_rows.columns and individual_rows[column].notna().any()
+    spread = column in own_rows.columns and own_rows[column].notna().any()
     over = "" if bars == "within" else f" over {' or '.join(unit + 's' for unit in units)}"
-    lacking = "no agent is several people in all conditions" if bars == "within" else "too few units"
+    lacking = "no agent has several people in all conditions" if bars == "within" else "too few units"
     drawn = f"Bars: {what}{over}." if spread else f"No bars: {lacking}."
     dotted = (
         " Dotted: chance."
@@ -392,15 +392,15 @@ def caption(effect: Effect, table: pd.DataFrame, bars: Bars = "interval", *, con
     means = "Published group means have no bars." if conditions else "Hollow points: published group means."
     if effect.averages and effect.without in table.columns:
         dotted += f" Dashed: {effect.without.replace('_', ' ')}, which is {effect.averages.without_label}."
-    people = f" {means}" if len(individual_rows) < len(table) else ""
+    published = f" {means}" if len(own_rows) < len(table) else ""
     oracle = (
         " Simulated observers were given the correct answers."
         if "oracle" in table.columns and table["oracle"].fillna(False).astype(bool).any()
         else ""
     )
     cut = "" if _proportion(effect) or not reaches_beyond(table) else " What lies beyond the axis is in the table."
-    thin = "" if conditions else thin_lines(looks_of(individual_rows))
-    return f"{effect.method} {drawn}{dotted}{people}{oracle}{thin}{cut}{unread_caption(table)}"
+    thin = "" if conditions else thin_lines(looks_of(own_rows))
+    return f"{effect.method} {drawn}{dotted}{published}{oracle}{thin}{cut}{unread_caption(table)}"
 
 
 def _proportion(effect: Effect) -> bool:

@@ -25,7 +25,6 @@ from spanlab.paradigms import (
     Split,
     Trial,
     compile_trial,
-    is_model_step,
     load_paradigm,
     plan_dataset,
 )
@@ -119,7 +118,7 @@ class Task(gymnasium.Env[np.ndarray, int]):
             when a question has several answers.
         """
         trial = compile_trial(self.paradigm, planned.levels, planned.seed, self._generator)
-        shown = [step for step in trial.steps if is_model_step(step.percept)]
+        shown = [step for step in trial.steps if step.percept.model_step]
         arrays = arrays_of((self.paradigm.network_view(trial.levels) or self._view), [trial])
         if arrays.labels.shape != (1, len(shown)):
             raise SpanLabError(f"{self.paradigm.name} cannot be an environment: a question has several answers at once")

@@ -17,7 +17,7 @@ import pandas as pd
 
 from spanlab.agents.network import NetworkFrames, WordStore, scored
 from spanlab.analysis.data import mean_or_nan
-from spanlab.paradigms import Ask, Step, Trial, is_model_step
+from spanlab.paradigms import Ask, Step, Trial
 from spanlab.paradigms.network_view import NetworkView
 from spanlab.paradigms.responses import Answer
 
@@ -103,7 +103,7 @@ def observe(network: Network, vectors: WordVectors | None, view: NetworkView, tr
     """
     import torch
 
-    steps_of = tuple(tuple(step for step in trial.steps if is_model_step(step.percept)) for trial in trials)
+    steps_of = tuple(tuple(step for step in trial.steps if step.percept.model_step) for trial in trials)
     store = WordStore(vectors, view.words) if view.input == "vectors" else NetworkFrames()
     numbers = store.add([step.percept.for_machine.stimulus for steps in steps_of for step in steps])
     lengths = np.array([len(steps) for steps in steps_of], int)
@@ -135,7 +135,7 @@ def observe(network: Network, vectors: WordVectors | None, view: NetworkView, tr
 def observe_module(agent: ModuleAgent, view: NetworkView, trials: Sequence[Trial]) -> Observed:
     """Take trials of one task through a torch module, in batches. Its units are those of the
     submodule whose output is the hidden state; without some of them the trials are taken again."""
-    steps_of = tuple(tuple(step for step in trial.steps if is_model_step(step.percept)) for trial in trials)
+    steps_of = tuple(tuple(step for step in trial.steps if step.percept.model_step) for trial in trials)
     frames = agent.frames_of([[step.percept for step in steps] for steps in steps_of])
     inside = np.arange(frames.shape[1]) < np.array([len(steps) for steps in steps_of])[:, None]
     questions = _questions(steps_of)

@@ -18,7 +18,7 @@ from typing_extensions import override
 from spanlab.agents import Agent, AgentKind, AgentOptions, Episode, Response, TrialContext
 from spanlab.core import SpanLabError, nearest
 from spanlab.core.agent_kinds import Mark
-from spanlab.paradigms import Answer, Ask, Percept, is_model_step
+from spanlab.paradigms import Answer, Ask, Percept
 from spanlab.paradigms.responses import Cells, Choice, Continuous, SerialOrder
 from spanlab.stimuli import Stimulus
 
@@ -187,7 +187,7 @@ class GistEpisode(Episode):
 
     @override
     async def step(self, percept: Percept, truth: Any = None) -> Response | None:
-        if not is_model_step(percept):
+        if not percept.model_step:
             return None
         stimulus = percept.for_machine.stimulus
         if percept.ask is None:

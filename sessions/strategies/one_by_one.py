@@ -205,14 +205,14 @@ class TrialTaker:
             raise SpanLabError(
                 f"stopped after {failed} of {count} trials had failed, the last one because {reason}. That is too many"
                 f" to go on ({{fail_on_error}} {reason.bearable:g}); with a higher share the session goes on without"
-                " them, and --retry-failed asks for them again",
-                names=["fail_on_error"],
+                " them, and {retry_failed} asks for them again",
+                names=["fail_on_error", "retry_failed"],
             )
         if failed >= _NONE_AT_ALL and not self.log.done and not self._awaited:
             raise SpanLabError(
                 f"stopped after {failed} of {count} trials had failed and none was finished, the last one because"
-                f" {reason}. A higher {{fail_on_error}} does not change that; --retry-failed asks for them again",
-                names=["fail_on_error"],
+                f" {reason}. A higher {{fail_on_error}} does not change that; {{retry_failed}} asks for them again",
+                names=["fail_on_error", "retry_failed"],
             )
 
     async def recall(self, planned: PlannedTrial) -> list[Judged]:

@@ -128,8 +128,7 @@ class BarPatches(Stimulus):
     def primitives(self) -> Iterable[Primitive]:
         for place, angle in enumerate(self.angles):
             if angle is not None:
-                at = place_on_circle(place, self.radius)
-                yield turned_bar((self.length, self.width), angle, at, self.colour)
+                yield turned_bar((self.length, self.width), angle, place_on_circle(place, self.radius), self.colour)
 
     def words(self) -> str:
         bars = (

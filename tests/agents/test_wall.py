@@ -500,5 +500,4 @@ timeline:
 """,
         encoding="utf-8",
     )
-    found = gathered(tmp_path, load_paradigm(file), 200)
-    assert min(advantage(found).values()) < SURE
+    assert min(advantage(gathered(tmp_path, load_paradigm(file), 200)).values()) < SURE

@@ -71,8 +71,7 @@ def test_several_people_are_the_units() -> None:
     assert row["mean"] == pytest.approx(np.mean(means))
     assert row["sem"] == pytest.approx(scipy.stats.sem(means))
     assert min(means) <= row["low"] < row["mean"] < row["high"] <= max(means)
-    alone = overall(people[0]).iloc[0]
-    assert alone["unit"] == "trial"
+    assert overall(people[0]).iloc[0]["unit"] == "trial"
 
 
 def test_a_cell_that_only_one_of_several_people_reached_has_no_interval() -> None:

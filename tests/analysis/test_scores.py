@@ -388,8 +388,7 @@ def test_who_guesses_has_no_star() -> None:
 def test_whoever_was_chosen_by_right_answers_has_no_star() -> None:
     """The same answers have one where nothing was left out for them."""
     answers = fixed({(size,): 18 for size in (1, 2, 3, 4)}, ("set_size",), "smu", trials=20).assign(chance=0.5)
-    found = row(scores(answers), "B_setsize")
-    assert found["p"] < 0.01
+    assert row(scores(answers), "B_setsize")["p"] < 0.01
     kept, _ = apply_exclusions(answers, [Rule(leave_out="trials", where="accuracy", below=0.5)])
     assert len(kept) < len(answers)
     chosen = row(scores(kept), "B_setsize")

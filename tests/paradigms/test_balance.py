@@ -205,8 +205,7 @@ def test_three_answers_and_trials_of_several_questions(tmp_path: Path) -> None:
 def test_short_runs_alone(tmp_path: Path) -> None:
     paradigm = coin(tmp_path)
     plan = plan_session(paradigm, 4, SessionDesign(repetitions=30, max_run=MaxRun(answer=3, levels=2)))
-    given = [answer for (answer,) in answered(paradigm, plan)]
-    assert runs(given) == 3
+    assert runs([answer for (answer,) in answered(paradigm, plan)]) == 3
     assert runs([tuple(trial.levels.values()) for trial in plan]) == 2
     plain = plan_session(paradigm, 4, SessionDesign(repetitions=30, max_run=2))
     assert [trial.levels for trial in plan] == [trial.levels for trial in plain]

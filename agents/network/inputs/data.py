@@ -19,7 +19,6 @@ from ....paradigms import (
     PlannedTrial,
     Trial,
     compile_trial,
-    is_model_step,
     plan_dataset,
 )
 from ....paradigms.identity import stream
@@ -125,9 +124,7 @@ class Pool:
 
 def arrays_of(view: NetworkView, trials: Sequence[Trial]) -> NetworkArrays:
     """Return trials of one task as arrays with as many steps as the longest of them has."""
-    return network_arrays(
-        view, trials, max(sum(is_model_step(step.percept) for step in trial.steps) for trial in trials)
-    )
+    return network_arrays(view, trials, max(sum(step.percept.model_step for step in trial.steps) for trial in trials))
 
 
 def longest_trial(paradigm: Paradigm, factors: Mapping[str, Any], generator: Generator) -> int:
@@ -135,7 +132,7 @@ def longest_trial(paradigm: Paradigm, factors: Mapping[str, Any], generator: Gen
     combination of them."""
     planned = plan_dataset(paradigm, 1, "train", len(paradigm.combinations(factors)), factors)
     trials = (one.compile(paradigm, generator) for one in planned)
-    return max(sum(is_model_step(step.percept) for step in trial.steps) for trial in trials)
+    return max(sum(step.percept.model_step for step in trial.steps) for trial in trials)
 
 
 class Compiled(NamedTuple):
@@ -217,8 +214,7 @@ def compile_all(
 
     def render() -> None:
         stimuli = [
-            [step.percept.for_machine.stimulus for step in trial.steps if is_model_step(step.percept)]
-            for trial in waiting
+            [step.percept.for_machine.stimulus for step in trial.steps if step.percept.model_step] for trial in waiting
         ]
         index = store.add([stimulus for own in stimuli for stimulus in own])
         ends = np.cumsum([len(own) for own in stimuli])

@@ -24,6 +24,7 @@ from pathlib import Path
 from PIL import Image
 
 import spanlab
+from spanlab.api.starting import Kind
 
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.append(str(ROOT / "tests" / "helpers" / "browser"))
@@ -39,13 +40,15 @@ PAGES = {
     "paradigms": ("/paradigms", "!!document.querySelector('.wall img')?.complete"),
     "paradigm": ("/paradigms/vsr", "document.querySelector('#figure svg a') && document.querySelector('#display').alt"),
     "sessions": ("/sessions", "!!document.querySelector('table')"),
+    "study": ("/studies/lab", "document.querySelector('#tasks li') && document.querySelector('#told li')"),
+    "replies": (f"/replies#{CHAT.name}/1/2", "!!document.querySelector('dialog[open] h3')"),
     "reports": ("/reports", "!!document.querySelector('tbody a')"),
     "report": ("/reports/all#vsr_serial_position", "!!document.querySelector('#inside')"),
     "point": ("", "!!document.querySelector('tbody a')"),
     "trial": ("/sessions/{session}/trials/1", "!!document.querySelector('.strip img')"),
 }
 #: Those of the documentation: a full page, or what is seen of it at first.
-SHOWN = {"paradigm": True, "trial": True, "report": False}
+SHOWN = {"paradigm": True, "trial": True, "report": False, "study": True, "replies": False}
 
 
 def sessions(data: Path) -> str:
@@ -57,6 +60,7 @@ def sessions(data: Path) -> str:
         spanlab.replay(agent=agent, like=first, data=data, say=lambda _: None)
     spanlab.replay("continuous_colour", agent="capacity:3", trials=60, seed=7, data=data, say=lambda _: None)
     shutil.copytree(CHAT, data / CHAT.name)
+    spanlab.new(Kind.STUDY, "lab", output=data.parent)
     return first.name
 
 

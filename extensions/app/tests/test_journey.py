@@ -81,8 +81,7 @@ def test_from_the_first_page_to_curves_of_me_a_network_and_an_observer(tmp_path:
         push(tab, "#play")
         tab.until("Number(document.querySelector('#moment').value) > 1")
         push(tab, "#take button[data-kind=take]")
-        address = tab.until("document.querySelector('#jobs a.button')?.href", 120)
-        take(browser, address)
+        take(browser, tab.until("document.querySelector('#jobs a.button')?.href", 120))
         tab.ask("Page.bringToFront")
         tab.until("document.querySelector('#progress tbody')?.innerText.includes('5 / 5')", 120)
         assert (

@@ -89,6 +89,10 @@ def test_pages_have_no_fault_and_fit_light_and_dark_wide_and_narrow(tmp_path: Pa
                     tab.until(shown, 240)
                     assert (address, width, scheme, faults(tab, axe)) == (address, width, scheme, [])
                     assert tab.evaluate("document.documentElement.scrollWidth") <= width, (address, width)
+        tab.open(f"{base}/replies")
+        tab.until("document.querySelectorAll('#rows tr').length === 4", 60)
+        shutil.copytree(GOLDEN / CHAT, data / "again")
+        tab.until("document.querySelectorAll('#rows tr').length === 8", 60)
         assert tab.complaints == []
         (tmp_path / "bundle" / "data" / CHAT / "1.js").unlink()
         tab.open(f"{(tmp_path / 'bundle' / 'index.html').as_uri()}#{CHAT}/1/2")

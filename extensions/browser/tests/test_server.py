@@ -198,8 +198,7 @@ def test_a_second_tab_is_told_and_pictures_belong_to_their_visit(tmp_path: Path)
             assert "another tab" in told["texts"][0]
         with client.websocket_connect("/visit", headers=HERE) as other:
             other.send_text(hello("P02"))
-            others = until(other, "welcome")["secret"]
-            assert others != secret
+            assert until(other, "welcome")["secret"] != secret
             assert client.get(f"/frame/{secret}/{name}.png").headers["content-type"] == "image/png"
             assert (
                 client.get(f"/frame/{secret[:-1]}{'y' if secret.endswith('x') else 'x'}/{name}.png").status_code == 404

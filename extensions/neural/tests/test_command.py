@@ -104,8 +104,7 @@ def test_the_network_that_ships(tmp_path: Path) -> None:
     active = tables["task_variance"]["active"]
     assert active.mean() > 0.9
     np.testing.assert_allclose(tables["task_variance_normalised"].loc[active, ["vsr", "sfr", "smu"]].max(axis=1), 1)
-    steps = tables["task_variance_steps"].set_index("task")["steps"]
-    assert steps["smu"] == 9
+    assert tables["task_variance_steps"].set_index("task")["steps"]["smu"] == 9
     assert len(tables["fractional_variance"]) == 3 * active.sum()
     lesions = tables["lesions"]
     assert set(lesions["task"]) == {"vsr", "sfr", "smu"}

@@ -22,7 +22,6 @@ from spanlab.paradigms import (
     Paradigm,
     Split,
     compile_trial,
-    is_model_step,
     load_paradigm,
     plan_dataset,
     resolve_levels,
@@ -165,7 +164,7 @@ def write_data_set(
                 counts[split] += 1
                 if frames:
                     steps = compile_trial(paradigm, trial.levels, 0, generator, trial.draws).steps
-                    shown = [step.percept.for_machine.stimulus for step in steps if is_model_step(step.percept)]
+                    shown = [step.percept.for_machine.stimulus for step in steps if step.percept.model_step]
                     by_file = {
                         file: stimulus
                         for file, stimulus in zip(task.steps(content), shown, strict=True)

@@ -154,8 +154,7 @@ def _right(answers: Sequence[Response], trial: Trial = TRIAL) -> bool:
 
 
 def test_the_conversation_is_sent_word_for_word(tap: Tap) -> None:
-    answers = _run(_agent(tap, "right"))
-    assert _right(answers)
+    assert _right(_run(_agent(tap, "right")))
     expected = [list(messages) for _, messages, _ in converse(TRIAL, VSR, solve)]
     assert [request.body["messages"] for request in tap.requests] == expected, (
         "one request a question, with the whole conversation"

@@ -278,8 +278,7 @@ def test_no_trial_begins_where_pictures_are_dropped_and_the_session_goes_on_once
         )
         Runner(reopen(session.folder), agent).run()
         assert len(pictures(tap.requests[1].body)) == 1, "looked again"
-    found = read_session(session.folder)["apparatus"]["vision"]
-    assert found["read"] == 3
+    assert read_session(session.folder)["apparatus"]["vision"]["read"] == 3
 
 
 def test_the_cache_does_not_answer_for_a_servers_eyes(tmp_path: Path) -> None:

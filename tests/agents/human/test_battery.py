@@ -237,8 +237,7 @@ def test_a_battery_with_a_kill_an_unplugged_keyboard_and_somebody_who_withdraws(
             "cd": 3,
             "how_it_was": 1,
         }, who
-        asked = of_person[of_person["paradigm"] != "nback_verbal"]
-        assert set(asked["outcome"]) == {"answered"}
+        assert set(of_person[of_person["paradigm"] != "nback_verbal"]["outcome"]) == {"answered"}
     events = [event["event"] for folder in folders for event in read_events(folder)]
     assert "trial_cut" not in events
     assert events.count("interrupted") == 1, "the kill could not say anything, the keyboard did"

@@ -561,8 +561,7 @@ def test_a_change_is_pictured_beside_what_was_before_and_a_new_rule_is_told_firs
     pictured = [example for _, example in agent.brought if any(display.caption for display in example)]
     assert pictured
     for before, now in pictured:
-        changed = now.questions[0].answer == "different"
-        assert (before.stimulus != now.stimulus) == changed
+        assert (before.stimulus != now.stimulus) == (now.questions[0].answer == "different")
         assert before.stimulus.name == now.stimulus.name == "bars"
     new = [page for page in agent.pages if page.startswith("Change Detection: now different")]
     assert new

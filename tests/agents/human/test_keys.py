@@ -188,8 +188,7 @@ def test_the_record_keeps_the_keys(tmp_path: Path) -> None:
     from spanlab.sessions import Runner
 
     Runner(session, IdealAgent()).run()
-    table = read_responses(session.folder)
-    assert set(table["keys"]) == {"swapped"}
+    assert set(read_responses(session.folder)["keys"]) == {"swapped"}
     info = json.loads((session.folder / "session.json").read_text())
     info["keys"] = {"swapped": 1}
     (session.folder / "session.json").write_text(json.dumps(info))

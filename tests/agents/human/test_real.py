@@ -90,8 +90,7 @@ def test_an_answer_is_acknowledged_on_top_of_what_is_shown(scenes: dict[str, Any
 
 
 def test_a_finger_counts_where_it_comes_down(scenes: dict[str, Any]) -> None:
-    facts = scenes["taps"]
-    assert [fact["response"]["value"] for fact in facts] == [*range(9), [37, 92]]
+    assert [fact["response"]["value"] for fact in scenes["taps"]] == [*range(9), [37, 92]]
 
 
 def test_button_boxes_answer_like_keys(scenes: dict[str, Any]) -> None:

@@ -18,7 +18,7 @@ from spanlab.agents.network.agent import one_thread  # noqa: E402
 from spanlab.agents.network.hidden_states import read_states  # noqa: E402
 from spanlab.agents.oracles import Chance  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402
-from spanlab.paradigms import is_model_step, load_paradigm, plan_session  # noqa: E402
+from spanlab.paradigms import load_paradigm, plan_session  # noqa: E402
 from spanlab.paradigms.language.schema import SessionDesign  # noqa: E402
 from spanlab.sessions import Request, Runner, Session, begin, read_responses, reopen  # noqa: E402
 from spanlab.sessions.strategies.batches import check_states  # noqa: E402
@@ -62,7 +62,7 @@ def test_they_are_those_of_every_step(name: str, agent: NetworkAgent, tmp_path: 
         trial = planned.compile(session.paradigm, "corrected")
         view = session.paradigm.network_view(trial.levels)
         assert view is not None
-        steps = [step for step in trial.steps if step.percept.model_step and is_model_step(step.percept)]
+        steps = [step for step in trial.steps if step.percept.model_step]
         with torch.inference_mode():
             seen = agent.network.see(
                 torch.from_numpy(network_frames([step.percept.for_machine.stimulus for step in steps]))

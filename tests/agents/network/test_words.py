@@ -132,8 +132,7 @@ def test_frames_and_words_can_be_learned_together(tmp_path: Path) -> None:
     tasks = [*TINY["tasks"], {"paradigm": "vsr", "batch": 4, "train_trials": 12, "factors": {"list_length": [2, 3]}}]
     result = tiny(tmp_path, tasks=tasks)
     assert {row.paradigm for row in result.rows} == {"lsr", "vsr"}
-    agent = NetworkAgent(result.checkpoint)
-    assert agent.network.reading == {"lsr"}
+    assert NetworkAgent(result.checkpoint).network.reading == {"lsr"}
     card = result.checkpoint.with_suffix(".md").read_text(encoding="utf-8")
     assert "32 x 32" in card
     assert "reads one vector per step in lsr" in card

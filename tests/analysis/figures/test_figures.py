@@ -68,8 +68,7 @@ def test_people_are_drawn_last_and_thickest_and_oracles_are_dashed() -> None:
     )
     assert found[-1].label == "P"
     assert found[-1].width == max(look.width for look in found)
-    solid = {look.label for look in found if look.dash == (1, 0)}
-    assert solid == {"P", "n", "g"}
+    assert {look.label for look in found if look.dash == (1, 0)} == {"P", "n", "g"}
     assert len({look.shape for look in found}) == len(found)
     assert len({(look.light, look.shape) for look in looks((f"m{number}", "chat") for number in range(9))}) == 9
 

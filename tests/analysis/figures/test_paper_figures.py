@@ -150,8 +150,7 @@ def test_histograms_hold_every_block_with_and_without_its_sign() -> None:
         drawn = points(found, role)
         assert sum(row["count"] for row in drawn) == len(hits)
         assert all(np.sum((values >= row["x"]) & (values < row["x2"])) == row["count"] for row in drawn)
-    line = points(found, "unsigned density")
-    assert min(row["x"] for row in line) >= 0
+    assert min(row["x"] for row in points(found, "unsigned density")) >= 0
     whole = points(found, "signed density")
     area = np.trapezoid([row["count"] for row in whole], [row["x"] for row in whole])
     assert 0.75 * len(hits) * BIN < area <= 1.01 * len(hits) * BIN

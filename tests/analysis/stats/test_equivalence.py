@@ -138,8 +138,7 @@ def test_margins_are_declared_with_their_unit() -> None:
 
 def test_differences_are_judged_by_the_margin_and_only_by_one_that_was_declared() -> None:
     part = score_table(switchers(0.85)).parts["sts"]
-    plain = likeness(part, "sts", "record_transition")
-    assert "alike" not in plain.columns
+    assert "alike" not in likeness(part, "sts", "record_transition").columns
     found = likeness(part, "sts", "record_transition", read_margins(["6points"]))
     assert set(found["measure"]) == {"correct"}  # one word answers two tasks: no d'
     first = found[found["kind"] == "answerers"].iloc[0]

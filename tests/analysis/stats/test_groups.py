@@ -67,8 +67,7 @@ def test_who_belongs_to_no_group_is_named_and_not_compared(tmp_path: Path) -> No
     assert "People in each group: control 10, training 12." in drawn.notes
     assert {*drawn.table["group"]} == {"control", "training"}
     assert drawn.table["n_units"].tolist() == [10, 10, 12, 12]
-    tests = drawn.further[0][1]
-    assert set(tests.columns) >= {"alike", "p_alike"}
+    assert set(drawn.further[0][1].columns) >= {"alike", "p_alike"}
     assert "training" in drawn.save(tmp_path / "groups.svg").read_text(encoding="utf-8")
     colours = {look.label: look.light for look in drawn.agents}
     assert colours.keys() == {"control", "training"}

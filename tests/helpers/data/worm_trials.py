@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from spanlab.extensions.replication.worm.names import DATA_SETS, TRIALS, DataSet
-from spanlab.paradigms import Step, Trial, is_model_step
+from spanlab.paradigms import Step, Trial
 
 #: data sets by a short name of theirs
 SETS: dict[str, DataSet] = {data_set.stem: data_set for data_set in DATA_SETS}
@@ -46,7 +46,7 @@ def write_folder(root: Path, splits: Mapping[str, Mapping[str, Iterable[Any]]]) 
 
 
 def model_steps(trial: Trial) -> list[Step]:
-    return [step for step in trial.steps if is_model_step(step.percept)]
+    return [step for step in trial.steps if step.percept.model_step]
 
 
 def hashed(frame: np.ndarray) -> str:

@@ -322,8 +322,7 @@ def test_questions_declare_what_counts(tmp_path: Path) -> None:
         "ignore",
     )
     assert (step.truth.answer, step.truth.chance) == ("stop", 0.25)
-    plain = trial(tmp_path, text()).steps[0]
-    assert plain.truth.chance == pytest.approx(1 / 9)
+    assert trial(tmp_path, text()).steps[0].truth.chance == pytest.approx(1 / 9)
 
 
 def test_an_answer_of_several_cells(tmp_path: Path) -> None:

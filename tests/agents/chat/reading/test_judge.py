@@ -148,8 +148,7 @@ def test_its_verdicts_are_kept_and_not_paid_for_again(
         folder = tmp_path / "data" / "vsr-chat-m-lab-s1"
         assert run("resume", str(folder))[0] == 0
         requests = len(tap.requests)
-    lines = read_transcript(folder)
-    assert sum("begun" in line for line in lines) == requests
+    assert sum("begun" in line for line in read_transcript(folder)) == requests
     account = read_session(folder)["account"]
     assert account["requests"] + account["judge"]["requests"] == requests
     assert account["paid_twice_at_most"] == account["judge"]["paid_twice_at_most"] == 0

@@ -174,8 +174,7 @@ def test_whatever_inspect_reaches_is_a_chat_model(tmp_path: Path) -> None:
     session = take(
         tmp_path, ChatAgent("inspect/mockllm/model", settings, request_limits=RequestLimits(concurrency=2), hook=hook)
     )
-    rows = read_responses(session.folder)
-    assert rows["outcome"].tolist() == ["answered"] * 6
+    assert read_responses(session.folder)["outcome"].tolist() == ["answered"] * 6
     account = Transcript(session.folder).account()
     assert (account["prompt_tokens"], account["completion_tokens"], account["cached_tokens"]) == (60, 12, 18)
     messages, config = seen[0]
