@@ -40,7 +40,7 @@ class TrialContext:
     title : its full title
     language : of the texts, such as ``en``
     instructions : neutral instructions from the paradigm
-    asks : the distinct response kinds of the trial, in order of first use; each writes its legend
+    kinds : the distinct response kinds of the trial, in order of first use; each writes its legend
         for a kind of reader
     network : what a network sees of this paradigm (task, head, filler), or None
     keys, words : for people: the keys for answers, and translations of texts on the screen
@@ -58,7 +58,7 @@ class TrialContext:
     title: str
     language: str
     instructions: str
-    asks: tuple[ResponseKind, ...]
+    kinds: tuple[ResponseKind, ...]
     network: NetworkView | None = None
     seed: int = 0
     keys: AnswerKeys = STANDARD_KEYS

@@ -206,7 +206,7 @@ class Claim:
 
 
 def claimed(
-    rule: str, who: Mapping[Any, Any], of: Contrast, unit: str, *, null: float = math.nan, told_apart: bool = True
+    rule: str, who: Mapping[Any, Any], of: Contrast, unit: str, *, null: float = math.nan, distinct: bool = True
 ) -> Claim:
     """An estimate as a claim of somebody; without an interval where trials cannot be told apart.
 
@@ -214,7 +214,7 @@ def claimed(
     ----------
     who : with ``agent`` and ``agent_kind``
     """
-    if not told_apart:
+    if not distinct:
         of, unit = replace(of, se=math.nan, df=math.nan, n=1, right=-1), ""
     note = _why_none(of, unit) if math.isnan(of.ends()[0]) else ""
     return Claim(rule, str(who.get("agent", "")), str(who.get("agent_kind", "")), of, float(null), unit, of.n, note)
@@ -237,9 +237,9 @@ def claim_of(
     shares : whether they are shares of right answers
     """
     unit = cells.unit[numbers[0]]
-    told_apart = unit != "trial" or bool(cells.told_apart[list(numbers)].all())
+    distinct = unit != "trial" or bool(cells.distinct[list(numbers)].all())
     of = contrast_of(cells, numbers, weights, shares=shares)
-    claim = claimed(rule, who, of, unit, null=null, told_apart=told_apart)
+    claim = claimed(rule, who, of, unit, null=null, distinct=distinct)
     several = who and unit in ("participant", "session")
     return replace(claim, each=Each.of(cells, numbers, weights, shares)) if several else claim
 

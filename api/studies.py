@@ -618,7 +618,7 @@ def study_withdraw(
     from ..paradigms.language.yaml_source import in_library
     from ..sessions.studies import withdrawal
     from ..sessions.studies.participants import PLACES
-    from ..sessions.studies.participants import withdraw as remove
+    from ..sessions.studies.participants import withdraw as leave
     from ..sessions.studies.study import is_study
 
     root, study = Path(data), str(study)
@@ -651,7 +651,7 @@ def study_withdraw(
         withdrawal.remove(owned.folders)
         told = f"{participant} has withdrawn from {study}."
     else:
-        remove(folder, person[1], len(owned.names), forget)
+        leave(folder, person[1], len(owned.names), forget)
         called = f"number {person[1].number}" if forget else participant
         told = f"{called} has withdrawn; a note is in {folder / PLACES}."
     files = [f"  {path}" for path in found.files]

@@ -121,10 +121,10 @@ class Conversation:
             parts = [
                 settings.preamble,
                 context.instructions,
-                *dict.fromkeys(self._wording_of(kind)["legend"] for kind in context.asks),
+                *dict.fromkeys(self._wording_of(kind)["legend"] for kind in context.kinds),
             ]  # each legend once
         else:
-            forms = dict.fromkeys(self._wording_of(kind)["form"] for kind in context.asks)
+            forms = dict.fromkeys(self._wording_of(kind)["form"] for kind in context.kinds)
             parts = [settings.preamble, context.instructions, settings.reasoning_text, *forms]
         return tuple(part if settings.turn else part.strip("\n") for part in parts if part.strip())
 

@@ -285,7 +285,7 @@ class Participant(WindowAgent):
         """Everything that a trial needs is there."""
         self.ready()
         self._language = context.language
-        kinds = tuple(kind.with_keys(context.keys) for kind in context.asks)
+        kinds = tuple(kind.with_keys(context.keys) for kind in context.kinds)
         return Player(
             self.open(), context.language, kinds, self.window_options.guard_ms, context.prompts, context.questionnaire
         )

@@ -26,7 +26,7 @@ def view_of(context: TrialContext) -> NetworkView:
     SpanLabError
         when it does not say.
     """
-    if (kind := next((kind for kind in context.asks if kind.not_for_networks), None)) is not None:
+    if (kind := next((kind for kind in context.kinds if kind.not_for_networks), None)) is not None:
         raise SpanLabError(
             f"networks cannot take {context.paradigm}: it asks with '{kind.name}', and {kind.not_for_networks}"
         )

@@ -308,8 +308,8 @@ def primacy_recency(
     whole, claims = cells[""], list[Claim]()
     for number, row in enumerate(records(whole.keys)):
         of, unit = estimator.difference(cells, number, level), whole.unit[number]
-        told_apart = unit != "trial" or bool(whole.told_apart[number])
-        claim = claimed("effect", row, of, unit, null=0.0, told_apart=told_apart)
+        distinct = unit != "trial" or bool(whole.distinct[number])
+        claim = claimed("effect", row, of, unit, null=0.0, distinct=distinct)
         several = unit in ("participant", "session")
         claims.append(replace(claim, each=Each.of(whole, [number], np.ones(1), False)) if several else claim)
     table = estimator.table(cells, level=level).assign(claim=pd.Series(claims, dtype=object))

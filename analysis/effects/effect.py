@@ -512,8 +512,8 @@ class _Detected(_Averages):
         unit = self.cells.unit[numbers[0]]
         of = self._of.weighted(self.cells, places, np.array([*weights.values()]), self.measure)
         remark = "" if self.measure in RATES.values() else self._of.compared_at(self.cells, places)
-        told_apart = unit != "trial" or bool(self.cells.told_apart[numbers].all())
-        claim = claimed("effect", where, of, unit, null=0.0, told_apart=told_apart)
+        distinct = unit != "trial" or bool(self.cells.distinct[numbers].all())
+        claim = claimed("effect", where, of, unit, null=0.0, distinct=distinct)
         if remark and unit != "trial" and of.n < _FEWEST_UNEQUAL:
             note = f"fewer than {_FEWEST_UNEQUAL} {unit}s: no interval"
             claim = replace(claim, of=replace(of, se=math.nan), note=note)

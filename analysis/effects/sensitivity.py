@@ -195,12 +195,12 @@ class Sensitivity:
         if min(pair) < 0:
             return nothing | {"note": f"only one of the two answers was ever right: no {measure}"}
         unit, rates = cells.unit[pair[0]], measure in RATES.values()
-        told_apart = unit != "trial" or bool(cells.told_apart[list(pair)].all())
+        distinct = unit != "trial" or bool(cells.distinct[list(pair)].all())
         if rates and unit in ("trial", "wording"):
             return summary_of(cells, pair[measure != RATES["hit_rate"]], level=level)
         if unit in ("trial", "wording"):
             of = self.weighted(cells, [pair], np.ones(1), measure)
-            row = described(claimed("mean", {}, of, unit, told_apart=told_apart), level)
+            row = described(claimed("mean", {}, of, unit, distinct=distinct), level)
             return row | ({"interval": "normal"} if unit == "trial" and row["interval"] == "t" else {})
         values, ids = self.each(cells, pair, measure)
         row = described(claimed("mean", {}, contrast([values], [ids], np.ones(1), share=rates), unit), level)

@@ -55,7 +55,7 @@ class Cells:
     trials : of each cell, how many trials each of its units has
     chance : of each cell, averaged like the values
     unit : of each cell; the same in all cells of an answerer
-    told_apart : of each cell, whether its trials can be told apart
+    distinct : of each cell, whether its trials can be told apart
     counts : ``n_trials``, ``n_items``, ``n_omitted``, ``n_invalid`` and ``oracle`` of each cell
     worst : of each cell, the largest share of invalid answers in a session of its answerer, over
         all cells
@@ -72,7 +72,7 @@ class Cells:
     trials: list[np.ndarray]
     chance: np.ndarray
     unit: list[UnitName]
-    told_apart: np.ndarray
+    distinct: np.ndarray
     counts: dict[str, np.ndarray]
     worst: np.ndarray
     over_trials: Mapping[int, tuple[np.ndarray, np.ndarray, np.ndarray]] = field(default_factory=dict)
@@ -153,9 +153,9 @@ def _unit_means(scored: Scored, by: tuple[str, ...], who: tuple[str, ...], value
     many = len(keys)
     (person, people), (session, sessions) = coded(items["participant"]), coded(unit_session(items))
     trial = same_trial(items).to_numpy(np.int64)
-    told_apart = np.ones(many, bool)
+    distinct = np.ones(many, bool)
     if (trial < 0).any():
-        told_apart[cell[trial < 0]] = False
+        distinct[cell[trial < 0]] = False
         # Where trials cannot be distinguished, all of a person in a session are one.
         lump = packed([person + 1, session + 1], [len(people) + 1, len(sessions) + 1])
         trial = np.where(trial >= 0, trial, int(trial.max(initial=0)) + 1 + lump)
@@ -207,7 +207,7 @@ def _unit_means(scored: Scored, by: tuple[str, ...], who: tuple[str, ...], value
     patterns = patterns_of(trial[over.first], cell[over.first], per_trial)
     trials_in = _sum(groups_["cell"], groups_["trials"], many)
     counts: dict[str, np.ndarray] = {
-        "n_trials": np.where(told_apart, trials_in, 0).astype(np.int64),
+        "n_trials": np.where(distinct, trials_in, 0).astype(np.int64),
         "n_items": np.bincount(cell, minlength=many),
     }
     for name in ("omitted", "invalid"):
@@ -220,7 +220,7 @@ def _unit_means(scored: Scored, by: tuple[str, ...], who: tuple[str, ...], value
         groups_,
         patterns,
         _units(people_of, groups_, keys, len(who)),
-        told_apart,
+        distinct,
         counts,
     )
     if "trial_id" not in items.columns or kept:
@@ -268,7 +268,7 @@ def _in_units(
     groups_of_trials: pd.DataFrame,
     patterns: Patterns,
     units: Mapping[tuple[Any, ...], UnitName],
-    told_apart: np.ndarray,
+    distinct: np.ndarray,
     counts: dict[str, np.ndarray],
 ) -> Cells:
     """Cells with the units of their answerers."""
@@ -296,7 +296,7 @@ def _in_units(
         trials,
         chance,
         unit,
-        told_apart,
+        distinct,
         counts,
         worst,
         over_trials,

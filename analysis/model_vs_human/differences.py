@@ -294,8 +294,8 @@ def _left_out(both: Set[Place], shared: Collection[Place]) -> str:
 def _mean(cells: Cells, numbers: Sequence[int]) -> Contrast:
     """The mean over conditions; without a standard error where trials cannot be told apart."""
     mean = contrast_of(cells, numbers, np.full(len(numbers), 1 / len(numbers)), shares=True)
-    told_apart = cells.unit[numbers[0]] != "trial" or bool(cells.told_apart[list(numbers)].all())
-    return mean if told_apart else replace(mean, se=math.nan, df=math.nan, n=0)
+    distinct = cells.unit[numbers[0]] != "trial" or bool(cells.distinct[list(numbers)].all())
+    return mean if distinct else replace(mean, se=math.nan, df=math.nan, n=0)
 
 
 def _difference(

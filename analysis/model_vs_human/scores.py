@@ -166,11 +166,11 @@ def _rows(score: ScoreKind, paradigm: str, scored: Scored, against: str, level: 
             others = [people[place] for place in of_people]
             reference = contrast_of(cells, others, np.array(list(of_people.values())), shares=True, level=level)
         unit = cells.unit[numbers[0]]
-        told_apart = bool(cells.told_apart[numbers].all()) or unit != "trial"
+        distinct = bool(cells.distinct[numbers].all()) or unit != "trial"
         oracle = any(bool(cells.counts["oracle"][number]) for number in numbers)
         facts = {
             "oracle": oracle,
-            "unit": unit if told_apart else "",
+            "unit": unit if distinct else "",
             "n_points": len(mine),
             "conditions": describe_places(score, list(mine)),
         }
@@ -178,7 +178,7 @@ def _rows(score: ScoreKind, paradigm: str, scored: Scored, against: str, level: 
             head
             | facts
             | _scored_row(
-                estimate, reference, guess, told_apart, _reach(score, list(of_people)) if not against else math.inf
+                estimate, reference, guess, distinct, _reach(score, list(of_people)) if not against else math.inf
             )
         )
     return rows
@@ -224,7 +224,7 @@ def _reach(score: ScoreKind, places: Sequence[tuple[Any, ...]]) -> float:
 
 
 def _scored_row(
-    estimate: Contrast, reference: float | Contrast, guess: float, told_apart: bool, reach: float
+    estimate: Contrast, reference: float | Contrast, guess: float, distinct: bool, reach: float
 ) -> dict[str, Any]:
     h = reference if isinstance(reference, (int, float)) else reference.value
     row: dict[str, Any] = {"m": estimate.value, "h": h, "chance": guess, "n_units": estimate.n}
@@ -237,7 +237,7 @@ def _scored_row(
         if abs(h) * reach < PRECISION:
             changes = f"people's curve changes by {abs(h) * reach:.3f} only, less than it can be read off"
             notes.append(f"{changes}: this score means little")
-    if not told_apart:
+    if not distinct:
         return row | {"note": "; ".join([*notes, "no trial numbers: no interval, no test"])}
     row["p"] = estimate.p(guess)
     if math.isnan(row["p"]):

@@ -76,7 +76,7 @@ def examples(trial: Trial, context: TrialContext) -> list[Example]:
 
 def _of_context(context: TrialContext) -> Features:
     features = {f"seed bit {n}": str(context.seed >> n & 1) for n in range(_BITS)}
-    texts = [context.title, context.language, context.instructions, *(kind.legend("words") for kind in context.asks)]
+    texts = [context.title, context.language, context.instructions, *(kind.legend("words") for kind in context.kinds)]
     return features | {
         "context": json.dumps(texts),
         "seed mod 9": str(context.seed % 9),

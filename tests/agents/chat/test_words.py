@@ -59,7 +59,7 @@ def test_nothing_but_instructions_legend_words_and_questions_is_sent(name: str) 
     trial = compile_trial(paradigm, levels, seed=7, generator="corrected")
     brief = context(trial, paradigm)
     last = list(converse(trial, paradigm, solve))[-1][1]
-    kinds = list(brief.asks)
+    kinds = list(brief.kinds)
     words = [step.percept.for_machine.stimulus.words() for step in trial.steps if step.percept.model_step]
     questions = [step.percept.ask.kind.question() for step in trial.steps if step.percept.ask is not None]
     allowed = {

@@ -90,7 +90,7 @@ def in_cells(right: np.ndarray, trials: int) -> Cells:
         [np.ones(people, np.int64)] * conditions,
         [np.full(people, trials)] * conditions,
     )
-    chance, told_apart = np.zeros(conditions), np.ones(conditions, bool)
+    chance, distinct = np.zeros(conditions), np.ones(conditions, bool)
     return Cells(
         keys,
         [*(right / trials).T],
@@ -99,7 +99,7 @@ def in_cells(right: np.ndarray, trials: int) -> Cells:
         each,
         chance,
         ["participant"] * conditions,
-        told_apart,
+        distinct,
         counts,
         np.zeros(conditions),
     )

@@ -63,7 +63,7 @@ class AtVirtualWindow(WindowAgent):
 
 class AtVirtualWindowEpisode(ParticipantEpisode):
     def __init__(self, agent: AtVirtualWindow, context: TrialContext) -> None:
-        kinds = tuple(kind.with_keys(context.keys) for kind in context.asks)
+        kinds = tuple(kind.with_keys(context.keys) for kind in context.kinds)
         super().__init__(
             Player(agent.stage, context.language, kinds, 3.0, context.prompts), context.keys, None, context.words
         )
