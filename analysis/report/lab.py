@@ -164,8 +164,9 @@ def _alone(items: pd.DataFrame) -> list[str]:
 
 def _guessers(items: pd.DataFrame) -> list[str]:
     """Who may have guessed among people (or sessions of a machine) who are nearly always right."""
-    guess = items["blind"].fillna(items["chance"])
-    work = items.assign(_right=items["correct"].astype(float), _guess=guess.astype(float))
+    work = items.assign(
+        _right=items["correct"].astype(float), _guess=items["blind"].fillna(items["chance"]).astype(float)
+    )
     people = items["participant"].astype(str)
     work["_unit"] = people.where(people != "", items["session"].astype(str))
     named = []

@@ -247,8 +247,7 @@ def nback_results(scored: Scored) -> NBack | None:
     over = (GRID, "n") if GRID in blocks.columns else ("n",)
     if blocks.empty:  # nothing says how many back
         return None
-    measures = ("hit_rate", "false_alarm_rate", "dprime_pooled")
-    return NBack(blocks, nback_cells(blocks, over, OURS, measures=measures))
+    return NBack(blocks, nback_cells(blocks, over, OURS, measures=("hit_rate", "false_alarm_rate", "dprime_pooled")))
 
 
 @dataclass(frozen=True)

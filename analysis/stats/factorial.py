@@ -330,8 +330,10 @@ def _compared(levels: Mapping[str, Sequence[str]]) -> Iterator[tuple[dict[str, s
                         parts[place] = np.eye(len(every))[one] - np.eye(len(every))[two]
                     elif other in held:
                         parts[place] = np.eye(len(levels[other]))[held[other]]
-                row = {"factor": name, "at": where, "contrast": f"{every[one]} minus {every[two]}"}
-                yield row, reduce(np.kron, parts)
+                yield (
+                    {"factor": name, "at": where, "contrast": f"{every[one]} minus {every[two]}"},
+                    reduce(np.kron, parts),
+                )
 
 
 def _effect(levels: Mapping[str, Sequence[str]], inside: Sequence[str]) -> np.ndarray:

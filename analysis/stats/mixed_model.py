@@ -196,8 +196,7 @@ def mixed_time_model(scored: Scored, paradigm: str, by: str | None = None) -> Mi
 
 def _counted(cells: Cells) -> pd.DataFrame:
     """Rows that differ in what the model knows, with the number of their answers and their sum."""
-    items = cells.items.assign(_square=cells.items["correct"] ** 2)
-    groups = items.groupby(["cell", *cells.components], sort=True)
+    groups = cells.items.assign(_square=cells.items["correct"] ** 2).groupby(["cell", *cells.components], sort=True)
     return groups.agg(sum=("correct", "sum"), size=("correct", "size"), squares=("_square", "sum")).reset_index()
 
 
@@ -383,8 +382,7 @@ def _sampled(items: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     trial: Any = items["trial_id"].astype(str).where(items["trial_id"] != "", items["unit_trial"].astype(str))
     number, names = pd.factorize(trial)
     drawn = pd.Series(np.random.RandomState(SEED).permutation(len(names))[number], index=items.index)
-    group = [items["agent"], items["participant"], items["condition"]]
-    place = drawn.groupby(group, dropna=False).rank(method="dense")
+    place = drawn.groupby([items["agent"], items["participant"], items["condition"]], dropna=False).rank(method="dense")
     most = max(1, int((place.value_counts().sort_index().cumsum() <= MOST_ITEMS).sum()))
     kept = items[place <= most].reset_index(drop=True)
     notes.insert(

@@ -75,8 +75,9 @@ class SessionLine:
         if not self.unread:
             return f"{100 * self.right:.0f}%"
         guessed = "–" if self.if_guessed is None else f"{100 * self.if_guessed:.0f}"
-        unread = max(1, round(100 * self.unread))
-        return beside.format(right=f"{100 * self.right:.0f}", unread=unread, if_guessed=guessed)
+        return beside.format(
+            right=f"{100 * self.right:.0f}", unread=max(1, round(100 * self.unread)), if_guessed=guessed
+        )
 
     @property
     def finished(self) -> bool:

@@ -260,8 +260,9 @@ class AppPages:
     async def report(self, request: Request) -> Response:
         """A report, as it was made; or how far it is."""
         report = await self._report(request)
-        lines = await run_in_threadpool(self.index.lines)
-        return self._page("report.html", report=report, changed=report.changed(lines))
+        return self._page(
+            "report.html", report=report, changed=report.changed(await run_in_threadpool(self.index.lines))
+        )
 
     async def report_points(self, request: Request) -> Response:
         """The trials behind a mark of a report."""

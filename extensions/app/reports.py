@@ -122,8 +122,8 @@ class Reports:
                 return report.job
             folder = self._folder / name
             make_folder(folder, f"the report to {folder}")
-            content = {"sessions": {line.path: line.state for line in chosen}}
-            write_json(folder / _CHOSEN, content, together=True)  # with another app
+            # with another app
+            write_json(folder / _CHOSEN, {"sessions": {line.path: line.state for line in chosen}}, together=True)
             return self._jobs.start(arguments, about)
 
     def all(self) -> list[Report]:

@@ -62,8 +62,7 @@ class Gate:
             if scope["type"] != "http":
                 await app(scope, receive, send)
                 return
-            request = Request(scope, receive)
-            answer = self._answer(request)
+            answer = self._answer(Request(scope, receive))
             if answer is None:
                 await app(scope, receive, send)
             else:

@@ -64,8 +64,9 @@ class Studies:
 
     def names(self) -> list[str]:
         """The studies whose files are here, by the names of the files."""
-        files = self.folder.glob("*.y*ml")
-        return sorted({file.stem for file in files if _NAME.fullmatch(file.stem) and _study_in(file)})
+        return sorted(
+            {file.stem for file in self.folder.glob("*.y*ml") if _NAME.fullmatch(file.stem) and _study_in(file)}
+        )
 
     def file(self, name: str) -> Path:
         """The file of a study.

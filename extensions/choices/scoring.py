@@ -300,8 +300,7 @@ class _Scoring:
     def _history(self) -> str:
         """Describe the person's history that the model was given."""
         practice = sum(followed.context.practice for followed in self._plan)
-        settings = self._agent.settings()
-        window = settings["conversation_window"]
+        window = self._agent.settings()["conversation_window"]
         trials = "all trials before" if window is None else f"{window} trials before"
         trials = trials if self._agent.remembers else "none but those of the same trial"
         return f"{trials}; {practice} trials of practice" if practice else f"{trials}; no practice"
@@ -412,8 +411,7 @@ def _write_table(path: Path, choices: Sequence[ScoredChoice]) -> None:
     writer = csv.writer(table, lineterminator="\n")
     writer.writerow([field.name for field in fields(ScoredChoice)])
     for choice in choices:
-        values = asdict(choice).values()
-        writer.writerow([str(value).lower() if isinstance(value, bool) else value for value in values])
+        writer.writerow([str(value).lower() if isinstance(value, bool) else value for value in asdict(choice).values()])
     write_whole(path, table.getvalue().encode())
 
 

@@ -187,8 +187,7 @@ class Likelihood:
         self.weight = 1.0 if self.trials.weight is None else self.trials.weight
 
     def __call__(self, at: np.ndarray) -> float:
-        each = self.model.log_likelihood(self.space.values(at, self.trials), self.trials)
-        return -float((self.weight * each).sum())
+        return -float((self.weight * self.model.log_likelihood(self.space.values(at, self.trials), self.trials)).sum())
 
     def lowest(self, start: np.ndarray, fixed: int | None = None) -> tuple[np.ndarray, float]:
         """The lowest point from a start on, where one dimension may be held fixed."""

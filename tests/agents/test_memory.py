@@ -49,8 +49,7 @@ def test_questions_let_items_go(tmp_path: Path) -> None:
     agent = CapacityAgent(LimitedCapacity(places=6, decay=0.2))
     session = begin(tmp_path, paradigm, agent, plan, Request(source="vsr"))
     Runner(session, agent).run()
-    table = read_responses(session.folder)
-    right = table.groupby("step")["correct"].mean()
+    right = read_responses(session.folder).groupby("step")["correct"].mean()
     assert right.iloc[0] == 1.0
     assert right.iloc[-1] < 0.7
 

@@ -269,8 +269,7 @@ def test_an_oracle_is_handed_the_truth_beside_the_percept_and_the_record_says_so
 
             return Handed(self)
 
-    session = take(tmp_path, load_paradigm("smu"), Oracle(), 8)
-    assert session.info["oracle"] is True
+    assert take(tmp_path, load_paradigm("smu"), Oracle(), 8).info["oracle"] is True
 
 
 def paradigm_of(name: str, folder: Path) -> Paradigm:

@@ -245,8 +245,7 @@ def test_tables_without_blocks_positions_or_trial_numbers() -> None:
     silent = nback_blocks(block_rows("--------", [None] * 8))
     assert math.isnan(silent["dprime"].iloc[0])
     assert any("no d′ of its own" in note for note in describe_exceptions(silent))
-    cells = nback_cells(silent)
-    assert cell(cells, "dprime")["note"] == "1 block without a value left out; no value"
+    assert cell(nback_cells(silent), "dprime")["note"] == "1 block without a value left out; no value"
 
 
 @pytest.mark.slow

@@ -114,8 +114,7 @@ def test_the_table_of_keys_is_that_of_pyglet_and_psychtoolbox() -> None:
         name, _, table = part.partition(" = ")
         if name in ("Win", "Mac", "Linux"):
             tables[name] = ast.literal_eval(table[: table.index("}") + 1])
-    signs = {"plus"}  # told by the keymap alone
-    assert set(tables["Linux"].values()) >= KEY_NAMES - signs
+    assert set(tables["Linux"].values()) >= KEY_NAMES - {"plus"}
     assert KEY_NAMES - set(tables["Win"].values()) == keymap._NEVER_NAMED["win32"]
     assert KEY_NAMES - set(tables["Mac"].values()) == keymap._NEVER_NAMED["darwin"]
     assert {name: code for code, name in tables["Linux"].items() if name in keymap._PLACES} == keymap._PLACES

@@ -414,5 +414,4 @@ def test_the_files_of_the_reading_lie_on_the_way() -> None:
         [sys.executable, str(ROOT / "scripts" / "way.py"), "--files"], capture_output=True, text=True, check=True
     )
     met = {line.split()[1] for line in done.stdout.splitlines()[:-1]}
-    declaring = {"paradigms/library/vsr.yaml"}
-    assert {file for _, file, _ in reading()} - declaring <= met
+    assert {file for _, file, _ in reading()} - {"paradigms/library/vsr.yaml"} <= met

@@ -231,8 +231,7 @@ def test_without_a_design_a_session_is_planned_as_the_command_line_plans_it(tmp_
     )
     assert plan_session(paradigm, 5, "all") == plan_session(paradigm, 5, session_design(paradigm, "all"))
     assert plan_session(load_paradigm("vsr"), 1) == plan_trials("vsr").plan
-    bare = load(tmp_path, text(factors=FACTORS))
-    assert len(plan_session(bare, 5)) == 6
+    assert len(plan_session(load(tmp_path, text(factors=FACTORS)), 5)) == 6
     with pytest.raises(SpanLabError, match="no design 'al'; did you mean 'all'"):
         plan_session(paradigm, 5, "al")
 

@@ -149,8 +149,7 @@ def test_chance_is_chance(taken: functools._lru_cache_wrapper[Session], name: st
     below = np.cumsum(distribution)
     rare = RARE / len(PARADIGMS)
     low, high = int(np.searchsorted(below, rare / 2)), int(np.searchsorted(below, 1 - rare / 2))
-    right = int(table["correct"].sum())
-    assert low <= right <= high
+    assert low <= int(table["correct"].sum()) <= high
     items = table[table["correct_answer"].notna()]
     assert low / len(items) < items["chance"].mean() < high / len(items), (
         "the chance line of the figures is where guessing ends up"

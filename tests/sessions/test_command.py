@@ -348,8 +348,7 @@ def test_control_c_stops_at_once_and_says_how_to_go_on(tmp_path: Path) -> None:
         == f"spanlab: interrupted; the finished trials are safe. Continue with: spanlab resume {folder}"
     )
     assert out == ""
-    events = read_events(folder)
-    assert events[-1]["event"] == "interrupted"
+    assert read_events(folder)[-1]["event"] == "interrupted"
     assert len(read_responses(folder)) >= 6
 
 

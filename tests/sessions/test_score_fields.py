@@ -259,8 +259,7 @@ def test_other_scores_are_recorded_with_their_columns(
 def test_a_value_of_its_own_is_a_condition_and_stands_in_the_codebook(
     use: Callable[[type[ResponseKind]], Path], run: Run, tmp_path: Path
 ) -> None:
-    file = use(kind_of(KEPT["a list"]))
-    assert run("replay", file, "--agent", "chance", "--trials", "12")[0] == 0
+    assert run("replay", use(kind_of(KEPT["a list"])), "--agent", "chance", "--trials", "12")[0] == 0
     status, _, complaint = run("export", "psychds", "data", tmp_path / "shared")
     assert status == 0, complaint
     written = "".join(path.read_text(encoding="utf-8") for path in (tmp_path / "shared").rglob("*") if path.is_file())

@@ -305,8 +305,7 @@ def test_a_whole_evaluation_with_a_kill_a_model_that_refuses_and_a_budget(
     sent = sum(request.body["model"] != "never" for request in tap.requests)
     assert asked <= sent <= asked + 2, "no more than what was under way at the kill is asked twice"
     assert killed < paid < sent
-    sessions = [read_session(folder) for folder in find_sessions([data])]
-    assert len(sessions) == 2 * (3 * 4 + 1)
+    assert len([read_session(folder) for folder in find_sessions([data])]) == 2 * (3 * 4 + 1)
     lists = {
         tuple(read_responses(folder)["trial_id"])
         for folder in find_sessions([data])

@@ -35,5 +35,4 @@ def test_they_are_those_of_one_process(tmp_path: Path) -> None:
 def test_a_seed_may_be_repeated(run: Run, tmp_path: Path) -> None:
     status, _, err = run("replay", "vsr", "--agent", "chance", "--trials", "2", "--seed", "4", "--seed", "9")
     assert status == 0, err
-    names = [folder.name for folder in find_sessions([tmp_path / "data"])]
-    assert names == ["vsr-chance-s4", "vsr-chance-s9"]
+    assert [folder.name for folder in find_sessions([tmp_path / "data"])] == ["vsr-chance-s4", "vsr-chance-s9"]

@@ -261,8 +261,7 @@ def test_a_few_trials_have_the_levels_of_the_trial_on_the_page(folder: Path) -> 
     assert replay_arguments(asked, folder, [])[2:6] == ["--trials", "5", "--set", "list_length=5"]
     assert "--set" not in replay_arguments({**asked, "trials": "all"}, folder, [])
     assert "--set" not in replay_arguments({**asked, "levels": {"list_length": 99}}, folder, [])
-    of_changes = replay_arguments({**asked, "paradigm": "cd"}, folder, [])
-    assert of_changes[4:6] == ["--set", "set_size=4"]
+    assert replay_arguments({**asked, "paradigm": "cd"}, folder, [])[4:6] == ["--set", "set_size=4"]
 
 
 @pytest.mark.parametrize(

@@ -85,8 +85,7 @@ def test_each_language_has_its_own_texts_and_none_is_lost(studies: Studies) -> N
 )
 def test_faults_are_told_by_line_and_not_saved(studies: Studies, text: str, said: str) -> None:
     before = studies.file("lab").read_text("utf-8")
-    found = studies.draft("lab", {"text": text, "save": True})
-    assert found["wrong"][0].startswith(said)
+    assert studies.draft("lab", {"text": text, "save": True})["wrong"][0].startswith(said)
     assert studies.file("lab").read_text("utf-8") == before
     assert sorted(file.name for file in studies.folder.iterdir()) == ["data", "lab.yaml"]
     if "lab" in text:  # it was written elsewhere, and can be repaired here

@@ -220,8 +220,7 @@ def test_whoever_has_much_drawn_waits_for_itself() -> None:
 
 
 def test_what_takes_little_is_drawn_in_the_order_in_which_it_was_wanted() -> None:
-    orders = [("a", 1), ("a", 2), ("b", 3), ("b", 4)]
-    assert drawn_in_turn(orders, 0.01) == [1, 2, 3, 4]
+    assert drawn_in_turn([("a", 1), ("a", 2), ("b", 3), ("b", 4)], 0.01) == [1, 2, 3, 4]
 
 
 def test_what_cannot_be_drawn_is_said_and_tried_again() -> None:

@@ -293,8 +293,7 @@ def test_a_screen_is_measured_by_card_and_blind_spot(tmp_path: Path) -> None:
     apparatus = read_session(next((folder / "P01" / "session-1").glob("vsr*")))["apparatus"]
     per_cm = 320.0 / CARD_CM
     assert apparatus["px_per_cm"] == pytest.approx(per_cm, abs=0.01)
-    distance = 510.0 / per_cm / 0.2400787590801  # the tangent of 13.5 degrees
-    assert apparatus["distance_cm"] == pytest.approx(distance, abs=0.05)
+    assert apparatus["distance_cm"] == pytest.approx(510.0 / per_cm / 0.2400787590801, abs=0.05)
     assert apparatus["canvas_deg"] == pytest.approx(5.0, abs=0.1)
     assert len(apparatus["blind_spot_cm"]) == 3
     trials = [json.loads(line) for line in page.lines if '"trial"' in line and '"steps"' in line]

@@ -410,8 +410,7 @@ class StudyOffer:
     def timed_out(self, participant: str, link: Mapping[str, str], language: str) -> End | None:
         """The last page of somebody at whose page nothing has happened for the declared time, where
         the study file has one."""
-        texts = ("online.time_out_title", "online.time_out")
-        end = self._ended("time_out", participant, link, language, *texts)
+        end = self._ended("time_out", participant, link, language, "online.time_out_title", "online.time_out")
         return end if end.code or end.redirect else None
 
     def _end(self, language: str, folder: Path, participant: str, link: Mapping[str, str]) -> End:

@@ -92,8 +92,7 @@ def test_bits_are_those_of_the_model_given_all_that_came_before(run: Run, server
     assert (info["participant"], info["history"]) == ("p1", "all trials before; no practice")
     assert info["summary"]["model"]["mean"] == pytest.approx(log / 6)
     assert not (Path(out.splitlines()[-1]) / "session.json").exists(), "it is not a session"
-    again = score(run, folder, "--concurrency", "1", "--price", "1/2")
-    assert again[:2] == (status, out)
+    assert score(run, folder, "--concurrency", "1", "--price", "1/2")[:2] == (status, out)
     assert len(server.requests) == 60, "nothing is asked twice"
 
 
@@ -144,8 +143,7 @@ def test_no_request_depends_on_what_is_right(
     assert json.dumps([request.body for request in server.requests]) == json.dumps(asked)
     assert asked
     if settings == ["practice=feedback"]:
-        info = json.loads((tmp_path / "true" / INFO).read_text("utf-8"))
-        assert "trials of practice" in info["history"]
+        assert "trials of practice" in json.loads((tmp_path / "true" / INFO).read_text("utf-8"))["history"]
 
 
 @pytest.mark.slow
@@ -180,8 +178,7 @@ def test_of_a_session_that_is_not_finished_the_answers_so_far_are_scored_and_tha
     assert status == 0, err
     assert "is not finished: 2 trials of it cannot be scored yet" in err
     assert len(table(out)) == 4
-    session = reopen(folder)
-    Runner(session, AtTheWindow(lambda percept, number: Response(0))).run()
+    Runner(reopen(folder), AtTheWindow(lambda percept, number: Response(0))).run()
     status, _, err = score(run, folder)
     assert status != 0
     assert "which may have continued since (delete the folder to score them all)" in err

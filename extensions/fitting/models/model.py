@@ -92,8 +92,7 @@ class Discrete(Model):
 
     def log_likelihood(self, values: Values, trials: Trials) -> np.ndarray:
         """See :meth:`Model.log_likelihood`."""
-        chances = self.probabilities(values, trials)[np.arange(len(trials)), trials.answer]
-        return np.log(np.maximum(chances, LEAST))
+        return np.log(np.maximum(self.probabilities(values, trials)[np.arange(len(trials)), trials.answer], LEAST))
 
     def draw(self, values: Values, trials: Trials, random: np.random.RandomState) -> np.ndarray:
         """Answers, question by question: what was given before in a trial may matter."""

@@ -68,8 +68,7 @@ def test_every_part_of_a_module_is_left_in_its_mode() -> None:
 @pytest.mark.usefixtures("_inside")
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
 def test_a_module_of_another_precision_takes_trials(dtype: torch.dtype) -> None:
-    result = spanlab.replay("vsr", agent=Memory().to(dtype), trials=2)
-    assert result.responses["outcome"].eq("answered").all()
+    assert spanlab.replay("vsr", agent=Memory().to(dtype), trials=2).responses["outcome"].eq("answered").all()
 
 
 @pytest.mark.usefixtures("_inside")

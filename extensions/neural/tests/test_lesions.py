@@ -121,8 +121,7 @@ def test_questions_that_probe_nothing_are_not_scored() -> None:
 
 @pytest.mark.filterwarnings("error")
 def test_lesions_of_one_cluster_have_no_figure_and_no_warning() -> None:
-    part = _lesions(np.array([5]), Clusters(np.array([1]), ()), lambda units: {"a": np.ones(3)})
-    assert part.figures == ()
+    assert _lesions(np.array([5]), Clusters(np.array([1]), ()), lambda units: {"a": np.ones(3)}).figures == ()
 
 
 def test_the_table_of_lesions_is_arithmetic() -> None:
@@ -141,8 +140,7 @@ def test_the_table_of_lesions_is_arithmetic() -> None:
     assert table["beyond"].tolist() == pytest.approx((table["drop"] - table["random_drop"]).tolist())
     assert (table["random_sd"] > 0).all()
     assert table["p"].tolist() == [1.0, pytest.approx(2 / 3, abs=0.2)]  # two of three pairs of units have unit 5
-    alone = lesion_table(np.array([5]), np.array([1]), silenced)
-    assert np.isnan(alone["random_drop"]).all()
+    assert np.isnan(lesion_table(np.array([5]), np.array([1]), silenced)["random_drop"]).all()
     assert lesion_table(np.zeros(0, int), np.zeros(0, int), silenced).empty
 
 

@@ -144,8 +144,9 @@ def _movements(trial: Fields, slots: list[int], reading: Reading) -> list[dict[s
         right = direction_of(memory)
         others = [direction for direction in _ARROW if direction != right]
         if order is None:
-            random = stream("cs", reading.seed, f"arrows:{reading.trial}:{n}")
-            others = [others[k] for k in random.permutation(len(others))]
+            others = [
+                others[k] for k in stream("cs", reading.seed, f"arrows:{reading.trial}:{n}").permutation(len(others))
+            ]
         else:
             path = f"{ARROW_ORDER} > {n - 1}"
             arrows = [one_of(arrow, _DIRECTION, path) for arrow in members(order, _SLOTS - 1, path)]

@@ -213,8 +213,7 @@ def test_a_conversation_that_was_cut_short_can_be_read_and_goes_on(tmp_path: Pat
     assert "1 more request left" in as_text(read, talk)
     assert read.account()["paid_twice_at_most"] == 0, "nobody pays for a refusal"
     with saying("3") as tap:
-        again = reopen(session.folder)
-        Runner(again, _agent(tap.base_url)).run()
+        Runner(reopen(session.folder), _agent(tap.base_url)).run()
     talk = Transcript(session.folder).talk("1")
     assert (talk.finished, len(talk.turns)) == (True, 6)
     assert len(tap.requests) == 2

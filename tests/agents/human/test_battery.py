@@ -160,8 +160,7 @@ def question_of(task: str) -> str:
 
 def test_a_battery_with_a_kill_an_unplugged_keyboard_and_somebody_who_withdraws(tmp_path: Path, display: str) -> None:
     lab = Laboratory(tmp_path, display)
-    checked = lab.says("check", "study.yaml")
-    assert "battery is fine (7 paradigms, 1 session, 2 groups)" in checked
+    assert "battery is fine (7 paradigms, 1 session, 2 groups)" in lab.says("check", "study.yaml")
     study = load_study(tmp_path / "study.yaml")
     order = [one.name for one in study.order_for(1, 1)]
     assert (order[0], order[-1], {*order[1:-1]}) == ("understood", "how_it_was", {*TASKS})
@@ -200,8 +199,7 @@ def test_a_battery_with_a_kill_an_unplugged_keyboard_and_somebody_who_withdraws(
     assert "Practice" in met["stages"]
     assert met["stages"].index("Before we begin") < met["stages"].index("Visual Serial Recall")
     assert "group" in said
-    status_before = lab.says("study", "status", "study.yaml", "--data", "data")
-    assert "groups: long 1 of 2, short 1 of 2" in status_before
+    assert "groups: long 1 of 2, short 1 of 2" in lab.says("study", "status", "study.yaml", "--data", "data")
     assert "1 sessions" not in lab.says("study", "withdraw", "study.yaml", "P02", "--data", "data", "--yes")
     # The third one, who is simulated, takes no place of people.
     done = subprocess.run(

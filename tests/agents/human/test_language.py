@@ -164,8 +164,7 @@ def test_answers_are_called_by_their_words_in_the_language_of_the_person_and_rec
 def test_machines_are_not_told_how_people_call_answers(tmp_path: Path) -> None:
     paradigm, agent = load_paradigm("cd"), Saying(guess)
     plan = plan_session(paradigm, 1, session_design(paradigm, None), {"feature": "size"}, 1)
-    session = begin(tmp_path, paradigm, agent, plan, Request(language="de"))
-    Runner(session, agent).run()
+    Runner(begin(tmp_path, paradigm, agent, plan, Request(language="de")), agent).run()
     context, _ = agent.seen[0]
     assert not context.keys.words
     assert "gleich (same), oder ist etwas anders (different)?" in context.instructions

@@ -380,8 +380,9 @@ def test_a_file_chooses_its_example(tmp_path: Path) -> None:
     (tmp_path / "wrong.yaml").write_text(
         "extends: vsr\nparadigm: wrong\nexample: {factors: {list_length: 15}}\n", encoding="utf-8"
     )
-    mine = load_paradigm(tmp_path / "mine.yaml")
-    assert len(example_displays(mine, "en", {"list_length": 2})) == 5 + 5  # the patterns, and the questions about them
+    assert (
+        len(example_displays(load_paradigm(tmp_path / "mine.yaml"), "en", {"list_length": 2})) == 5 + 5
+    )  # the patterns, and the questions about them
     with pytest.raises(SpanLabError, match="15 is not a level"):
         load_paradigm(tmp_path / "wrong.yaml")
 

@@ -102,8 +102,7 @@ def test_a_bare_installation_is_small_and_works(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     (site,) = (tmp_path / "bare" / "lib").glob("python*/site-packages")
-    size = sum(path.stat().st_size for path in site.rglob("*") if path.is_file())
-    assert size < 480e6
+    assert sum(path.stat().st_size for path in site.rglob("*") if path.is_file()) < 480e6
     assert not {"pyarrow", "vl_convert"} & set(os.listdir(site))
     for words in ("replay vsr --agent ideal --trials 4", "stats data", "compare data -o report"):
         done = subprocess.run([python, "-m", "spanlab", *words.split()], capture_output=True, text=True, cwd=tmp_path)

@@ -87,8 +87,7 @@ def test_nothing_is_kept_before_the_answer_however_the_session_stops(study: Stud
     with pytest.raises(LeftError):
         take(study, data, guest=Guest(leaves), fields=TYPED)
     assert kept(data) == set()
-    visit = take(study, data, existing="resume", fields=TYPED)
-    assert read_head(visit.folder)["fields"]["age"] == 97
+    assert read_head(take(study, data, existing="resume", fields=TYPED).folder)["fields"]["age"] == 97
 
 
 def test_who_goes_on_before_the_questions_has_to_answer_them(study: Study, data: Path) -> None:

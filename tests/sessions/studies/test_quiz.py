@@ -199,8 +199,7 @@ def test_an_interrupted_attempt_goes_on_and_none_is_lost(tmp_path: Path) -> None
     with pytest.raises(SpanLabError):
         run_with(tmp_path, study, Answering("no", "no", "yes", "stop"))
     guest = Answering("yes", "no")
-    folder = run_with(tmp_path, study, guest, existing="resume")
-    assert quizzes(folder) == [(1, 1, 2, False), (2, 2, 2, True)]
+    assert quizzes(run_with(tmp_path, study, guest, existing="resume")) == [(1, 1, 2, False), (2, 2, 2, True)]
 
 
 def test_an_attempt_that_a_kill_left_without_its_note_gets_it(tmp_path: Path) -> None:
@@ -218,8 +217,7 @@ def test_an_attempt_that_a_kill_left_without_its_note_gets_it(tmp_path: Path) ->
 
 def test_a_share_may_be_enough_and_one_attempt_is_the_usual(tmp_path: Path) -> None:
     study = study_with(tmp_path, text=QUIZ.replace("pass: 1, attempts: 2, otherwise: go_on", "pass: 0.5"))
-    folder = run_with(tmp_path, study, Answering("yes", "yes"))
-    assert quizzes(folder) == [(1, 1, 2, True)]
+    assert quizzes(run_with(tmp_path, study, Answering("yes", "yes"))) == [(1, 1, 2, True)]
     assert overview(study, tmp_path / "data").rows[0][-1] == "understood: quiz passed (1 of 2 right)"
 
 

@@ -132,8 +132,7 @@ def test_all_that_is_wrong_is_told_at_once(study: Study, data: Path) -> None:
 def test_what_was_asked_once_is_not_asked_again(study: Study, data: Path) -> None:
     take(study, data)
     assert set(check_request(study, data, VisitRequest("p01", "2"))) == {"hours"}
-    visit = take(study, data, session=2, fields={"hours": "6"})
-    assert visit.fields == {"age": 23, "sex": "f", "hours": 6.0}
+    assert take(study, data, session=2, fields={"hours": "6"}).fields == {"age": 23, "sex": "f", "hours": 6.0}
 
 
 # -- data that are there ---------------------------------------------------------------------------
@@ -391,8 +390,7 @@ def test_what_is_wrong_with_an_identifier_is_said(study: Study, data: Path, name
 
 
 def test_a_session_whose_head_is_lost_is_neither_taken_over_nor_overwritten(study: Study, data: Path) -> None:
-    visit = take(study, data)
-    (visit.folder / "battery.json").unlink()
+    (take(study, data).folder / "battery.json").unlink()
     before = files(data)
     with pytest.raises(
         SpanLabError, match=r"session-1 has data, but no battery\.json, which names the participant; restore that file"

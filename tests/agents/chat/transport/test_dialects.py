@@ -300,9 +300,7 @@ def test_secrets_that_a_server_repeats_are_hidden_wherever_they_stand(monkeypatc
         }
     ).encode()
     with listening(lambda heard: said(content)) as tap:
-        client = Client(Endpoint(tap.base_url, key_variable="LAB_KEY"), "m")
-
-        reply = asyncio.run(answered(client))
+        reply = asyncio.run(answered(Client(Endpoint(tap.base_url, key_variable="LAB_KEY"), "m")))
     written = reply.model_dump_json()
     assert not any(key[start : start + 12] in written.replace(" ", "") for start in range(len(key) - 11))
     assert reply.content == "3 [hidden]"
