@@ -83,7 +83,7 @@ def replay_arguments(asked: Mapping[str, Any], data: Path, lines: Sequence[Sessi
                     raise SpanLabError(f"the limit is a number of tokens; found '{value}'")
                 arguments += [f"--{option}", value]
         limited = any(option in arguments for option in ("--max-tokens", "--max-cost"))
-        if not limited and not _costs_nothing(asked):
+        if not (limited or asked.get("only_command") or _costs_nothing(asked)):
             raise SpanLabError(
                 "set a limit for the chat model: tokens, or money and a price; the estimate says what it will take"
             )

@@ -93,6 +93,8 @@ class AppPages:
         self._environment.globals.update(
             signs={"right": "✓", "wrong": "✗", "partly": "½", "unread": "?", "none": "·"},
             writes=file is not None,
+            data=str(data),
+            shell=command_of,
             library=frozenset(spanlab.list_paradigms()),
         )
         self._environment.filters.update(
@@ -414,7 +416,9 @@ class AppPages:
     async def estimate(self, request: Request) -> Response:
         """Say what a session of a machine is going to cost, before it begins."""
         asked = await asked_by(request)
-        return JSONResponse({"said": await run_in_threadpool(estimate, asked, self.data, self.index.lines())})
+        return JSONResponse(
+            {"said": await run_in_threadpool(estimate, asked, self.data, await run_in_threadpool(self.index.lines))}
+        )
 
     async def start(self, request: Request) -> Response:
         """Start a command."""

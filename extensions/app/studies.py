@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from threading import get_ident
 from typing import Any, cast
 
 import segno
@@ -99,16 +100,22 @@ class Studies:
         """
         file = self.file(name)
         text = str(asked["text"]) if "text" in asked else written(_with_texts(asked["data"], asked.get("texts") or {}))
+        if asked.get("save") and asked.get("since", _since(file)) != _since(file):
+            raise SpanLabError(
+                "the file has been changed meanwhile, by an editor or another page: load this page again"
+            )
+        if asked.get("save") and "\ufffd" in text:
+            raise SpanLabError("the file was not in UTF-8: write the letters that are shown as \ufffd anew")
         said = self._checked(file, text, details=bool(asked.get("save")))
         if asked.get("save") and not said["wrong"]:
             if said["data"].get("study") != _study_in(file):
                 raise SpanLabError("the name of a study stays: its data are found by it")
             file.write_text(text, encoding="utf-8")
-        return {"text": text, "texts": _texts(said["data"]), **said}
+        return {"text": text, "texts": _texts(said["data"]), "since": _since(file), **said}
 
     def _checked(self, file: Path, text: str, *, details: bool) -> dict[str, Any]:
         """What ``spanlab check`` says of a text that stands in the place of a file, and its data."""
-        tried, data = file.with_name(f".{file.stem}.trying.yaml"), dict[str, Any]()
+        tried, data = file.with_name(f".{file.stem}.{get_ident()}.trying.yaml"), dict[str, Any]()
         tried.write_text(text, encoding="utf-8")
         try:
             data = as_object(read(tried).data)
@@ -176,14 +183,20 @@ class Studies:
             )  # which reads no session again that has not gone on
             seen = table_of(monitor.look(time.time()), time.time(), everything=True)
         except SpanLabError as error:
-            return {"problem": str(error), "people": [], "sessions": [], "visits": [], "fields": []}
+            return {
+                "problem": str(error),
+                "summary": "",
+                **dict.fromkeys(("people", "sessions", "visits", "fields", "languages"), ()),
+            }
         visits = sorted((self.data / study.name).glob("*/session-*"))
         return {
             "problem": "",
+            "summary": str(status).partition("\n\n")[2],
             "people": status.to_dict().get("participants", []),
             "sessions": [dict(zip(seen.header, row, strict=True)) for row in seen.rows],
             "visits": [str(visit.relative_to(self.data / study.name)) for visit in visits],
             "fields": [[field.name, field.label] for field in study.fields],
+            "languages": [*study.languages],
         }
 
     def study(self, name: str) -> Study:
@@ -203,9 +216,11 @@ class Studies:
         serves = [as_others_open(job) for job in self.jobs(name) if job.address and job.state == "runs"]
         address = str(asked.get("address", "")).strip() or next(iter(serves), "")
         given = {"address": address.rstrip("/")} if address else {}
+        if address and ((online := self.study(name).online) is None or online.admission == "open"):
+            return {"links": [_pictured({"link": f"{given['address']}/"})]}
         made = _ADDED.study_links(self.file(name), n=int(count), data=self.data, **given)
         found: list[dict[str, str]] = made.tables["links"]
-        return {"links": [{**one, "picture": segno.make(one["link"]).svg_data_uri(scale=3, border=2)} for one in found]}
+        return {"links": [*map(_pictured, found)]}
 
     def act(self, name: str, asked: Mapping[str, Any]) -> dict[str, list[str]]:
         """Note something about a session, or remove a participant; what the command has ``said``."""
@@ -263,7 +278,7 @@ class Studies:
         none."""
         rules, text = self._rules(name), str(asked.get("text", ""))
         if text.strip():
-            tried = rules.with_name(f".{rules.name}")
+            tried = rules.with_name(f".{get_ident()}.{rules.name}")
             write_whole(tried, text.encode())
             try:
                 read_rules(tried)
@@ -351,7 +366,8 @@ class StudyPages:
         return self._page(
             "study.html",
             name=name,
-            text=self._studies.file(name).read_text(encoding="utf-8"),
+            text=self._studies.file(name).read_text(encoding="utf-8", errors="replace"),
+            since=_since(self._studies.file(name)),
             paradigms=spanlab.list_paradigms(),
             formats=FORMATS,
             exclusions=self._studies.exclusions(name),
@@ -385,7 +401,7 @@ def _who(study: Study, asked: Mapping[str, Any]) -> list[str]:
         return ["--simulate", "capacity@20"]
     if not str(asked.get("participant", "")).strip():
         return []
-    named = [word for option in ("participant", "session") for word in _option(option, asked)]
+    named = [word for option in ("participant", "session", "language") for word in _option(option, asked)]
     for field in study.fields:
         if value := str(asked.get(f"field_{field.name}", "")).strip():
             named += ["--field", f"{field.name}={value}"]
@@ -397,6 +413,16 @@ def _option(name: str, asked: Mapping[str, Any]) -> list[str]:
     if value.startswith("-"):
         raise SpanLabError(f"'{value}' cannot be the {name}")
     return [f"--{name}", value] if value else []
+
+
+def _since(file: Path) -> str:
+    """When a file was changed last."""
+    return str(file.stat().st_mtime_ns)
+
+
+def _pictured(link: Mapping[str, str]) -> dict[str, str]:
+    """A link with its picture."""
+    return {**link, "picture": segno.make(link["link"]).svg_data_uri(scale=3, border=2)}
 
 
 def _study_in(file: Path) -> str:

@@ -25,7 +25,7 @@ function study(page, address) {
   let data = {};
   /** @type {Record<string, Record<string, string>>} */
   const texts = {}; // of pages, by language; a language that is taken out keeps its texts here, and may come back
-  let asked = 0, timer = 0, inForm = false; // which of the two was changed last
+  let asked = 0, timer = 0, unsaved = false, inForm = false; // which of the two was changed last
   /** @param {string} name @returns {any} */
   const control = (name) => form.elements.namedItem(name);
   const languages = () => /** @type {string[]} */ ([data.languages ?? "en"].flat());
@@ -43,7 +43,7 @@ function study(page, address) {
     const field = (/** @type {string} */ name, /** @type {string} */ value, /** @type {Record<string, string>} */ more = {}) => element("label", {}, page.dataset[name] || "", " ", element("input", { name: `${name}-${at}`, value, autocomplete: "off", "aria-label": `${label}: ${page.dataset[name]}`, ...more }));
     const practice = element("input", { type: "checkbox", name: `practice-${at}`, ...(one.practice === false ? {} : { checked: "" }) });
     const move = (/** @type {number} */ by) => { const list = [...gathered().paradigms]; list.splice(at + by, 0, ...list.splice(at, 1)); void change({ paradigms: list }); };
-    return element("li", {}, element("strong", {}, label), field("trials", String(one.trials ?? ""), { inputmode: "numeric" }), field("levels", levels(one.set)),
+    return element("li", {}, element("strong", {}, label), field("trials", String(one.trials ?? ""), { inputmode: "numeric" }), field("levels", levels(one.set), { placeholder: "list_length=3,4" }),
       element("label", { class: "check" }, practice, " ", page.dataset.practice || ""),
       element("span", { class: "buttons" }, ...(at ? [button("↑", () => move(-1), { "aria-label": `${page.dataset.up}: ${label}` })] : []), button("×", () => void change({ paradigms: gathered().paradigms.filter((/** @type {any} */ _, /** @type {number} */ number) => number !== at) }), { "aria-label": `${page.dataset.remove}: ${label}` })));
   }
@@ -56,6 +56,7 @@ function study(page, address) {
     control("fields").value = (data.fields || []).filter((/** @type {any} */ one) => typeof one === "string").join(", ");
     control("phones").value = data.online?.require?.phones ?? "allowed";
     control("admission").value = data.online?.admission ?? "open";
+    control("allow").value = data.online?.allow ?? "";
     rows.replaceChildren(...(data.paradigms || []).map(task));
   }
   /** A box for each page in each language; those of the form stay while it is typed in. @param {typeof texts} found */
@@ -77,7 +78,8 @@ function study(page, address) {
     const own = (data.fields || []).filter((/** @type {any} */ one) => typeof one !== "string"), fields = [...words("fields"), ...own];
     keep("fields", fields.length ? fields : "", "");
     for (const box of form.querySelectorAll("textarea")) Object.assign(texts[box.dataset.page || ""] || {}, { [box.lang]: box.value });
-    const online = { ...data.online, require: { ...data.online?.require, phones: control("phones").value }, admission: control("admission").value };
+    const online = { ...data.online, require: { ...data.online?.require, phones: control("phones").value }, admission: control("admission").value, allow: control("allow").value.trim() };
+    if (!online.allow) delete online.allow;
     if (data.online || online.require.phones !== "allowed" || online.admission !== "open") made.online = online;
     made.paradigms = (data.paradigms || []).map((/** @type {any} */ entry, /** @type {number} */ at) => {
       const one = typeof entry === "string" ? { paradigm: entry } : { ...entry };
@@ -92,28 +94,44 @@ function study(page, address) {
   /** @param {object} wanted */
   async function draft(wanted) {
     const mine = ++asked;
-    const said = await send(`${address}/draft`, wanted).catch((error) => ({ wrong: [error.message], said: [] }));
+    const said = await send(`${address}/draft`, { ...wanted, since: page.dataset.since }).catch((error) => ({ wrong: [error.message], said: [] }));
     if (mine !== asked) return said;
     if ("data" in wanted) text.value = said.text ?? text.value;
     else if (said.data?.study) { data = said.data; fill(); }
     if (said.data?.study) drawTexts(said.texts);
     tell.replaceChildren(...[...said.wrong, ...said.said].map((line) => element("li", { class: said.wrong.length ? "problem" : "" }, line)));
+    const saved = "save" in wanted && !said.wrong.length;
+    if (saved) [page.dataset.since, unsaved] = [said.since, false];
     save.disabled = !!said.wrong.length;
-    save.textContent = ("save" in wanted && !said.wrong.length ? save.dataset.saved : save.dataset.save) || "";
+    save.textContent = (saved ? save.dataset.saved : save.dataset.save) || "";
     return said;
   }
   const change = (/** @type {object} */ changes) => { // at once, so that nothing that is typed meanwhile undoes it
     clearTimeout(timer);
-    inForm = true;
+    [inForm, unsaved] = [true, true];
     data = { ...gathered(), ...changes };
     if (Object.keys(changes).length) fill(); // and not while somebody types
     return draft({ data, texts });
   };
-  const soon = (/** @type {() => void} */ act) => { clearTimeout(timer); asked += 1; timer = window.setTimeout(act, 350); save.textContent = save.dataset.save || ""; };
+  const soon = (/** @type {() => void} */ act) => { clearTimeout(timer); unsaved = true; asked += 1; timer = window.setTimeout(act, 350); save.textContent = save.dataset.save || ""; };
   text.addEventListener("input", () => { inForm = false; soon(() => void draft({ text: text.value })); });
   form.addEventListener("input", (event) => { if (event.target === control("add")) return; inForm = true; soon(() => void change({})); });
   form.addEventListener("submit", (event) => event.preventDefault());
-  control("add").addEventListener("change", () => { const name = control("add").value; control("add").value = ""; if (name) void change({ paradigms: [...gathered().paradigms, name] }); });
+  $("add").addEventListener("click", () => {
+    const name = control("add").value, listed = gathered().paradigms;
+    const twice = listed.some((/** @type {any} */ one) => (one.paradigm ?? one) === name); // each needs a name of its own
+    if (name) void change({ paradigms: [...listed, twice ? { paradigm: name, as: `${name.replace(/\W/g, "_")}_${listed.length + 1}` } : name] });
+    control("add").value = "";
+  });
+  // What is started, served or linked is what was saved.
+  page.addEventListener("submit", (event) => {
+    const begins = /** @type {HTMLFormElement} */ (event.target);
+    if (!unsaved || !(begins.id === "links" || ["study-run", "study-serve"].includes(begins.dataset.kind || ""))) return;
+    event.preventDefault();
+    event.stopPropagation();
+    tell.replaceChildren(element("li", { class: "problem" }, page.dataset.unsaved || ""));
+    save.focus();
+  }, true);
   save.addEventListener("click", async () => {
     clearTimeout(timer);
     const said = await draft({ ...(inForm ? { data: gathered(), texts } : { text: text.value }), save: "yes" });
@@ -133,7 +151,7 @@ function study(page, address) {
     });
   }
   does("questions", "questions", (said) => void change({ paradigms: [...gathered().paradigms, said.file] }));
-  does("exclusions", "exclusions", () => {});
+  does("exclusions", "exclusions", () => { /** @type {HTMLElement} */ ($("exclusions").querySelector("button")).textContent = save.dataset.saved || ""; });
   does("care", "act", (said) => { $("said-of-people").replaceChildren(...said.said.map((/** @type {string} */ line) => element("li", {}, line))); look(); });
   does("links", "links", (said) => $("links-made").replaceChildren(...said.links.map((/** @type {{link: string, picture: string}} */ one) =>
     element("li", {}, element("img", { src: one.picture, alt: "", width: "120" }), element("a", { href: one.link }, one.link)))));

@@ -25,7 +25,8 @@ const load = player("/writing/trial", show);
 
 /** The file with its faults beside their lines. */
 async function faults() {
-  const found = await (await fetch("/writing/faults")).json();
+  const mine = state, found = await (await fetch("/writing/faults")).json();
+  if (mine !== state) return; // it was saved again meanwhile
   $("said").replaceChildren(...[...found.said, ...found.faults.filter((/** @type {any} */ one) => !one.line).map((/** @type {any} */ one) => one.text)].map((line) => element("li", { class: found.faults.length ? "problem" : "" }, line)));
   $("lines").replaceChildren(...found.lines.map((/** @type {string} */ line, /** @type {number} */ at) => {
     const of = found.faults.filter((/** @type {any} */ one) => one.line === at + 1);

@@ -135,6 +135,7 @@ def test_german_pages_have_german_titles_factors_levels_and_phases(folder: Path,
         assert {word for word in words if f"word.{word}" not in sentences("de")} == set(), paradigm.name
     said = [text for key, text in sentences("de").items() if key.startswith("word.")]
     assert len({*said}) == len(said), "two factors of one trial would be one"
+    assert f"spanlab transcript {folder / CHAT}" in german.get(f"/sessions/{CHAT}/trials/1").text
 
 
 def test_replies_that_could_not_be_read_stand_beside_what_is_right(client: TestClient, folder: Path) -> None:
@@ -288,6 +289,7 @@ def test_a_model_has_a_name_a_server_and_a_key_that_is_kept_nowhere(
     assert "requests in 5 conversations" in said[0]
     assert served(asked) == (shown, secret)
     assert agent in replay_arguments({**asked, "max_tokens": "9"}, folder, [])
+    assert agent in replay_arguments({**asked, "only_command": True}, folder, []), "a limit is asked for at the start"
     jobs = Jobs(folder)
     name = jobs.start(["list", "--providers"], "", "", *served(asked)).name
     job = ended(lambda: jobs.job(name))

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,22 @@ def test_questions_become_a_paradigm_of_the_study(studies: Studies) -> None:
     assert studies.names() == ["My-Study 2", "lab"], "questions are no study"
     with pytest.raises(SpanLabError, match="at least one question"):
         studies.add_questions("lab", {"questions": "\n"})
+    with pytest.raises(SpanLabError, match="by an editor or another page"):
+        studies.draft("lab", {"data": data, "since": said["since"], "save": True})
+
+
+def test_two_drafts_at_once_are_two(studies: Studies, monkeypatch: pytest.MonkeyPatch) -> None:
+    check, inner = spanlab.check, list[dict[str, Any]]()
+
+    def beside(file: Path, *, details: bool) -> Any:
+        monkeypatch.setattr(spanlab, "check", check)
+        with ThreadPoolExecutor(1) as thread:
+            inner.append(thread.submit(studies.draft, "lab", {"text": "study: ["}).result())
+        return check(file, details=details)
+
+    monkeypatch.setattr(spanlab, "check", beside)
+    assert studies.draft("lab", {"text": studies.file("lab").read_text("utf-8")})["wrong"] == []
+    assert inner[0]["wrong"]
 
 
 def test_buttons_are_commands_and_nobody_leaves_by_one_word(studies: Studies) -> None:
@@ -113,6 +130,8 @@ def test_buttons_are_commands_and_nobody_leaves_by_one_word(studies: Studies) ->
     asked: dict[str, Any] = {"study": "lab", "participant": "P01", "session": "1", "field_age": "23"}
     run = ["run", file, "--participant", "P01", "--session", "1", "--field", "age=23", "--data", data]
     assert studies.command("study-run", asked) == (run, "")
+    german = [*run[:6], "--language", "de", *run[6:]]
+    assert studies.command("study-run", {**asked, "language": "de"})[0] == german
     assert studies.command("study-run", {"study": "lab"})[0] == ["run", file, "--data", data]
     assert studies.command("study-run", {**asked, "simulate": "on"})[0][2:4] == ["--simulate", "capacity@20"]
     port = free_port()
@@ -151,6 +170,9 @@ def test_who_takes_part_is_seen_read_once_and_looked_after(studies: Studies, mon
     now = studies.now("lab")
     assert (len(read), len(now["people"]), now["visits"]) == (4, 2, ["p01/session-1", "p02/session-1"])
     assert (studies.now("lab")["people"], len(read)) == (now["people"], 4)
+    assert (
+        now["summary"] == str(spanlab.study_status(studies.file("lab"), data=studies.data)).partition("\n\n")[2] != ""
+    )
     told = spanlab.study_monitor(studies.file("lab"), data=studies.data, everything=True).to_dict()["sessions"]
     assert [row | {"last sign": ""} for row in now["sessions"]] == [row | {"last sign": ""} for row in told]
     asked, folder = {"study": "lab", "visit": "p02/session-1"}, studies.data / "lab" / "p02"
@@ -191,6 +213,10 @@ def test_links_are_those_of_the_command(studies: Studies, monkeypatch: pytest.Mo
     assert [one["link"].partition("?")[0] for one in made] == ["http://lab.example/"] * 2
     assert len({one["link"] for one in made if "ticket=" in one["link"]}) == 2
     assert len({one["picture"] for one in made if one["picture"].startswith("data:image/svg+xml")}) == 2
+    assert not studies.draft("lab", {"data": data, "save": "yes"})["wrong"]
+    (one,) = studies.links("lab", {"n": "2", "address": "http://lab.example/"})["links"]
+    assert (one["link"], one["picture"][:18]) == ("http://lab.example/", "data:image/svg+xml")
+    assert not studies.draft("lab", {"data": {**data, "online": {"admission": "links"}}, "save": "yes"})["wrong"]
     monkeypatch.setattr(socket.socket, "connect", lambda *_: None)
     monkeypatch.setattr(socket.socket, "getsockname", lambda _: ("192.0.2.7", 1))
     for host, seen in (("127.0.0.1", "127.0.0.1"), ("0.0.0.0", "192.0.2.7")):
@@ -209,6 +235,10 @@ def test_pages_of_studies_are_behind_the_gate(studies: Studies) -> None:
     lines = studies.file("lab").read_text(encoding="utf-8").splitlines()
     studies.file("lab").write_text("\n".join(line.partition("#")[0] for line in lines), encoding="utf-8")
     assert "without its comments" not in stranger.get("/studies/lab").text
+    (studies.folder / "ansi.yaml").write_bytes("study: ansi\ntitle: Gedächtnis\n".encode("cp1252"))
+    assert "Ged\ufffdchtnis" in stranger.get("/studies/ansi").text
+    with pytest.raises(SpanLabError, match="not in UTF-8"):
+        studies.draft("ansi", {"text": "study: ansi\ntitle: Ged\ufffdchtnis\n", "save": True})
     assert stranger.get("/studies/other").status_code == 404
     draft = {"text": "study: lab", "save": True}
     assert stranger.post("/studies/lab/draft", json=draft).status_code == 403
@@ -247,6 +277,7 @@ def test_from_nothing_to_the_report_of_the_first_participant(tmp_path: Path) -> 
         push(tab, "#tasks li:nth-child(2) button[aria-label^=Remove]")
         tab.until("document.querySelectorAll('#tasks li').length === 1")
         tab.evaluate(typed("#form [name=add]", "digit_span"))
+        push(tab, "#add")
         tab.until("document.querySelectorAll('#tasks li').length === 2", 30)
         for number, levels in enumerate(("list_length=2", "direction=forward; list_length=2")):
             tab.evaluate(typed(f"[name=trials-{number}]", "2"))
@@ -256,6 +287,8 @@ def test_from_nothing_to_the_report_of_the_first_participant(tmp_path: Path) -> 
         tab.evaluate(typed("#questions [name=questions]", "Was it hard?"))
         push(tab, "#questions button")
         tab.until("document.querySelectorAll('#tasks li').length === 3", 30)
+        push(tab, "button[data-kind=study-run]")
+        tab.until("document.querySelector('#told').innerText.startsWith('Save')", 10)
         push(tab, "#save")
         tab.until("document.querySelector('#save').textContent === 'Saved'", 60)
         tab.evaluate("document.querySelector('[name=simulate]').click()")
