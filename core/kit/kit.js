@@ -12,6 +12,14 @@ export function element(tag, attributes = {}, ...content) {
   return made;
 }
 
+/** Draw a part of a page anew; whoever had reached something in it stays there. @param {HTMLElement} place @param {() => void} draw */
+export function redraw(place, draw) {
+  const within = () => /** @type {HTMLElement[]} */ ([...place.querySelectorAll("a, button, input, summary")]);
+  const at = within().findIndex((one) => one === document.activeElement);
+  draw();
+  if (at >= 0) within().slice(0, at + 1).at(-1)?.focus();
+}
+
 /** A button that does something. @param {string} label @param {() => void} act @param {Record<string, string>} attributes */
 export function button(label, act, attributes = {}) {
   const made = /** @type {HTMLButtonElement} */ (element("button", { type: "button", ...attributes }, label));

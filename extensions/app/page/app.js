@@ -1,7 +1,7 @@
 // @ts-check
 // The wall's filters, the player, what the buttons start, and curves that grow.
 
-import { $, element } from "./kit.js";
+import { $, element, redraw } from "./kit.js";
 
 /** @template {Element} T @param {string} name @param {new () => T} kind @returns {T} */
 export function part(name, kind) {
@@ -215,7 +215,7 @@ export function following(address, ms, then = () => {}) {
 /** A part of the page, as it is now; what was opened and chosen in it stays. @param {HTMLElement} part */
 function replace(part) {
   const place = $(part.id), opened = Array.from(place.querySelectorAll("details[open]"), (one) => one.id), chosen = place instanceof HTMLSelectElement ? place.value : "";
-  place.innerHTML = part.innerHTML; // options that were moved would each be chosen in turn
+  redraw(place, () => { place.innerHTML = part.innerHTML; }); // options that were moved would each be chosen in turn
   place.hidden = part.hidden;
   Object.assign(place.dataset, part.dataset);
   for (const one of place.querySelectorAll("details")) one.open ||= opened.includes(one.id);

@@ -1,6 +1,6 @@
 // @ts-check
 // Answers of chat models: one table to search, filter and sort, and each conversation with its pictures.
-import { $, button, element } from "./kit.js";
+import { $, button, element, redraw } from "./kit.js";
 
 /** @typedef {{columns: string[], models: string[], rows: any[][], unread: string[], state: string}} Table */
 
@@ -56,7 +56,7 @@ function show() {
   $("count").textContent = filled(says.replies_found, { n: number(chosen.length), right: share("right"), unread: share("unread"), read: number(sum("tokens_read")), written: number(sum("tokens_written")), cost: (sum("cost") ? number(sum("cost"), 4) : "–") });
   first = Math.min(first, Math.max(0, chosen.length - 1));
   first -= first % ON_PAGE;
-  $("rows").replaceChildren(...chosen.slice(first, first + ON_PAGE).map((row) => {
+  redraw($("rows"), () => $("rows").replaceChildren(...chosen.slice(first, first + ON_PAGE).map((row) => {
     const cells = shown.slice(1).map((column) => {
       const content = value(row, column);
       if (column === "mark") return element("td", {}, element("span", { class: `mark ${content}` }, `${SIGNS[content]} ${says[`mark_${content}`]}`));
@@ -64,7 +64,7 @@ function show() {
       return typeof content === "number" ? element("td", { class: "number" }, number(content, digits)) : element("td", column === "reply" ? { class: "reply" } : {}, String(content ?? ""));
     });
     return element("tr", {}, element("th", { scope: "row" }, button(value(row, "who"), () => void open(row), { class: "open", "aria-label": `${value(row, "who")}, ${value(row, "paradigm")}, ${says.trial} ${value(row, "trial")}, ${says.question} ${value(row, "question")}` })), ...cells);
-  }));
+  })));
   const pages = Math.ceil(chosen.length / ON_PAGE);
   $("pager").hidden = pages < 2;
   $("at").textContent = `${first / ON_PAGE + 1} / ${pages}`;

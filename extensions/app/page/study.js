@@ -1,7 +1,7 @@
 // @ts-check
 // A study: its file as a form and as text, its people and sessions, and what follows.
 import { following, send, starting } from "./app.js";
-import { $, button, element } from "./kit.js";
+import { $, button, element, redraw } from "./kit.js";
 
 const fresh = document.querySelector("#new-study");
 if (fresh instanceof HTMLFormElement) {
@@ -57,7 +57,7 @@ function study(page, address) {
     control("phones").value = data.online?.require?.phones ?? "allowed";
     control("admission").value = data.online?.admission ?? "open";
     control("allow").value = data.online?.allow ?? "";
-    rows.replaceChildren(...(data.paradigms || []).map(task));
+    redraw(rows, () => rows.replaceChildren(...(data.paradigms || []).map(task)));
   }
   /** A box for each page in each language; those of the form stay while it is typed in. @param {typeof texts} found */
   function drawTexts(found) {

@@ -270,12 +270,18 @@ def test_from_nothing_to_the_report_of_the_first_participant(tmp_path: Path) -> 
         tab.evaluate(typed("#new-study [name=title]", "My first study"))
         push(tab, "#new-study button")
         tab.until(f"location.pathname === '/studies/my_first_study' && {fine}", 60)
+        tab.evaluate(
+            "(() => { const one = document.querySelector('#text'); one.value = one.value.replace('My first', 'My own');"
+            " one.dispatchEvent(new Event('input')); })()"
+        )
+        tab.until(f"document.querySelector('#form [name=title]').value === 'My own study' && {fine}", 60)
         for languages in ("de, en", "en, de", "de", "en"):  # each has a box of its own, and none is lost
             tab.evaluate(typed("#form [name=languages]", languages))
             boxes = "[...document.querySelectorAll('#consent textarea')].map((one) => one.lang)"
             tab.until(f"{boxes}.join(', ') === '{languages}' && {fine}", 60)
         push(tab, "#tasks li:nth-child(2) button[aria-label^=Remove]")
         tab.until("document.querySelectorAll('#tasks li').length === 1")
+        assert tab.evaluate("!!document.activeElement.closest('#tasks')"), "whoever removes a task stays at the list"
         tab.evaluate(typed("#form [name=add]", "digit_span"))
         push(tab, "#add")
         tab.until("document.querySelectorAll('#tasks li').length === 2", 30)
