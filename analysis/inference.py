@@ -238,8 +238,7 @@ def claim_of(
     """
     unit = cells.unit[numbers[0]]
     distinct = unit != "trial" or bool(cells.distinct[list(numbers)].all())
-    of = contrast_of(cells, numbers, weights, shares=shares)
-    claim = claimed(rule, who, of, unit, null=null, distinct=distinct)
+    claim = claimed(rule, who, contrast_of(cells, numbers, weights, shares=shares), unit, null=null, distinct=distinct)
     several = who and unit in ("participant", "session")
     return replace(claim, each=Each.of(cells, numbers, weights, shares)) if several else claim
 

@@ -77,8 +77,7 @@ def declared(function: Callable[..., Any]) -> dict[str, Declared]:
     found: dict[str, Declared] = {}
     for name, parameter in inspect.signature(function).parameters.items():
         if get_origin(types[name]) is Unpack:
-            options = get_args(types[name])[0]
-            fields = get_type_hints(options, include_extras=True)
+            fields = get_type_hints(get_args(types[name])[0], include_extras=True)
             found |= {one: _declared(hint, None) for one, hint in fields.items()}
         else:
             found[name] = _declared(types[name], parameter.default)

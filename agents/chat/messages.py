@@ -69,8 +69,14 @@ class Picture:
         """As it is kept: which display it was, and the hash of its file, so that a picture drawn
         anew can be held against it."""
         sha256 = hashlib.sha256(self.file()).hexdigest()
-        whose = where_given(example=self.example)
-        return {"picture": {"step": self.step, **whose, "size_px": self.size_px, "sha256": sha256}}
+        return {
+            "picture": {
+                "step": self.step,
+                **where_given(example=self.example),
+                "size_px": self.size_px,
+                "sha256": sha256,
+            }
+        }
 
 
 @dataclass(frozen=True, slots=True)

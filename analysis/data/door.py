@@ -270,8 +270,7 @@ class _Reading:
         listed = table["serial_position"].notna()
         table = table.assign(correct=True, correct_answer=table["serial_position"])
         trial = [name for name in table.columns if name in TRIAL]
-        twice = listed & table.duplicated([*trial, "serial_position"])
-        table = table[~twice]
+        table = table[~(listed & table.duplicated([*trial, "serial_position"]))]
         lists = table.drop_duplicates(trial)
         every = lists.loc[lists.index.repeat(pd.to_numeric(lists["list_length"].astype(object)).astype(int))]
         every = every.assign(serial_position=every.groupby(level=0).cumcount() + 1.0)
@@ -279,8 +278,7 @@ class _Reading:
         empty = {name: None for name in ("output_position", "rt_ms") if name in table.columns}
         lost = every[missed.to_numpy()].assign(correct=False, **empty)
         self.said.append(f"{self.file.name}: items of a list without a place in its recall were not recalled.")
-        both = pd.concat([table, lost.assign(correct_answer=lost["serial_position"])])
-        return both.sort_index(kind="stable")
+        return pd.concat([table, lost.assign(correct_answer=lost["serial_position"])]).sort_index(kind="stable")
 
     # -- columns ------------------------------------------------------------------------------------
 
@@ -380,8 +378,9 @@ class _Reading:
             found = [BACK.fullmatch(str(one).strip()) for one in raw[name].dropna().unique()]
             plain = folded_name(name) in BACKS and _may_be("set_size", raw[name])
             if plain or (found and all(found)):
-                values = raw.loc[table.index, name].astype(object).astype(str)
-                table["factor_n"] = values.str.replace(r"\D+$", "", regex=True)
+                table["factor_n"] = (
+                    raw.loc[table.index, name].astype(object).astype(str).str.replace(r"\D+$", "", regex=True)
+                )
                 if self.read.get("paradigm") == name:
                     del table["paradigm"], self.read["paradigm"]
                 self.read["factor_n"] = str(name)

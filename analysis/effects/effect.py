@@ -515,8 +515,9 @@ class _Detected(_Averages):
         distinct = unit != "trial" or bool(self.cells.distinct[numbers].all())
         claim = claimed("effect", where, of, unit, null=0.0, distinct=distinct)
         if remark and unit != "trial" and of.n < _FEWEST_UNEQUAL:
-            note = f"fewer than {_FEWEST_UNEQUAL} {unit}s: no interval"
-            claim = replace(claim, of=replace(of, se=math.nan), note=note)
+            claim = replace(
+                claim, of=replace(of, se=math.nan), note=f"fewer than {_FEWEST_UNEQUAL} {unit}s: no interval"
+            )
         return Tested(where, name, conditions, claim, remark)
 
 

@@ -164,8 +164,9 @@ class CurveChart:
         steps, widest = _side_by_side(everybody, [*unseen, *thin], self.line != "who")
         grid = sorted(curve[over].dropna().astype(float).unique())
         step = min((right - left for left, right in pairwise(grid)), default=1.0)
-        order = [name for name in (panel, over) if name]
-        cells = grouped((row["agent"], row) for row in records(curve.sort_values(order)))
+        cells = grouped(
+            (row["agent"], row) for row in records(curve.sort_values([name for name in (panel, over) if name]))
+        )
         rows: list[dict[str, Any]] = []
         for look in everybody:
             for row in cells[look.label]:

@@ -244,8 +244,9 @@ def condition_chart(
     rows = chart.points(drawn, conditions, "_panel")
     places = [row["x"] for row in rows]  # the same conditions in every panel: one axis for all
     layers = replace(chart, span=(min(places), max(places))).layers(conditions, drawn)
-    columns = min(_IN_A_ROW, len(panels))
-    return plain(_in_panels(layers, panels, columns) | {"title": title_lines(title, subtitle)}, rows)
+    return plain(
+        _in_panels(layers, panels, min(_IN_A_ROW, len(panels))) | {"title": title_lines(title, subtitle)}, rows
+    )
 
 
 def looks_of_conditions(effect: Effect, table: pd.DataFrame) -> list[Look]:

@@ -283,8 +283,9 @@ def _in_units(
     }
     for number, kind in enumerate(unit):
         if kind != "trial":
-            of_cell = groups_of_trials[cell == number]
-            values[number], ids[number], trials[number], chance[number] = _of_people(of_cell, kind)
+            values[number], ids[number], trials[number], chance[number] = _of_people(
+                groups_of_trials[cell == number], kind
+            )
             many[number] = np.ones(len(ids[number]), np.int64)
     frame = {name: pd.Series([key[at] for key in keys], dtype=object).infer_objects() for at, name in enumerate(names)}
     worst = _worst(groups_of_trials, [key[:who] for key in keys])

@@ -80,8 +80,9 @@ def _crowd(effect: Effect, scored: Scored, paradigm: str, agent: str) -> Crowd |
     items = part.items[(part.items["agent"].astype(str) == agent) & (part.items["participant"].astype(str) != "")]
     if items["participant"].nunique() < 2:
         return None
-    own = Scored(items, part.intrusions.iloc[:0], ())
-    cells = unit_means(own, effect.by, who=(*WHO, "participant"), value=effect.value)
+    cells = unit_means(
+        Scored(items, part.intrusions.iloc[:0], ()), effect.by, who=(*WHO, "participant"), value=effect.value
+    )
     return Crowd.of(cells.keys.assign(mean=[cells.mean(number) for number in range(len(cells.keys))]), effect.by)
 
 

@@ -141,8 +141,7 @@ def _rows(score: ScoreKind, paradigm: str, scored: Scored, against: str, level: 
         people = next((points[key] for key in points if key[2] == against), {})
         fixed = {place: cells.mean(number) for place, number in people.items()}
     else:
-        table = published_curve(score.task, score.by)
-        fixed = {place_of(row, score.by): float(row["mean"]) for row in records(table)}
+        fixed = {place_of(row, score.by): float(row["mean"]) for row in records(published_curve(score.task, score.by))}
     rows = []
     for who, places in points.items():
         if who[2] == against:

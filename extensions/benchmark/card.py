@@ -334,8 +334,7 @@ def _people(people: Path | None) -> dict[str, str] | None:
     if people is None:
         return None
     files = [people] if people.is_file() else sorted(people.rglob("events.jsonl"))
-    digest = hashlib.sha256(b"".join(file.read_bytes() for file in files))
-    return {"name": people.name, "sha256": digest.hexdigest()}
+    return {"name": people.name, "sha256": hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()}
 
 
 def _framed(suite: Suite, agent: Mapping[str, Any]) -> dict[str, Any]:

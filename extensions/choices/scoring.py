@@ -371,8 +371,7 @@ class _Scoring:
                 follower.conversation.ask(kind, follower.conversation.prompt_of(percept.ask))
                 choices.append(replace(choice, left_out=_SEVERAL if not answers else _NONE))
             else:
-                likelihoods = await follower.ask(percept.ask, line["ask"])
-                choices.append(_scored(choice, likelihoods))
+                choices.append(_scored(choice, await follower.ask(percept.ask, line["ask"])))
             follower.hear(percept.ask, answer)
         return choices
 

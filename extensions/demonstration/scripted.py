@@ -147,8 +147,9 @@ class ScriptedServer:
             disable_nagle_algorithm = True
 
             def do_POST(self) -> None:
-                asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                status, body = server.answer(asked, self.headers)
+                status, body = server.answer(
+                    json.loads(self.rfile.read(int(self.headers["content-length"]))), self.headers
+                )
                 sent = json.dumps(body).encode()
                 self.send_response(status)
                 self.send_header("content-type", "application/json")

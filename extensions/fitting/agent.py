@@ -219,8 +219,7 @@ class Remembering(Episode):
             kind, signal, load = "change", self._items[-1] != item, len(item)
         else:
             signal, load = item in self._items, len(self._items)
-        said = self._drawn(kind, load, {"signal": np.array([int(signal)]), "size": np.array([np.pi])})
-        return yes if said else no
+        return yes if self._drawn(kind, load, {"signal": np.array([int(signal)]), "size": np.array([np.pi])}) else no
 
     def _in_order(self, position: int, options: Any, items: list[Any], once: bool = False) -> Any:
         """The item that the model gives for a position of the list; where nothing may be given

@@ -110,8 +110,9 @@ def _points(study: Study, model: str, name: str, panel: str) -> list[dict[str, A
     points: list[dict[str, Any]] = []
     name_share = 1 - _ESTIMATES / _row_height(study)
     for row, (group, members) in enumerate(study.groups.items()):
-        lines = "\n".join(name_lines(group))
-        points.append({"panel": panel, "row": row, "group": group, "kind": "name", "lines": lines})
+        points.append(
+            {"panel": panel, "row": row, "group": group, "kind": "name", "lines": "\n".join(name_lines(group))}
+        )
         for number, one in enumerate(
             one for fits in members for one in fits if one.fit.model.name == model and name in one.ends
         ):

@@ -261,8 +261,7 @@ def _two_conditions(
             " options instead"
         )
     agent = sorted(several["agent"].unique())[0]
-    agent_cells = several[several["agent"] == agent]
-    there = {str(condition): number for number, condition in agent_cells["condition"].items()}
+    there = {str(condition): number for number, condition in several[several["agent"] == agent]["condition"].items()}
     names = chosen_conditions([*there], conditions, agent)
     rows = cells.items[cells.items["cell"].isin([there[name] for name in names])]
     rows = rows.assign(condition=(rows["cell"] == there[names[1]]).astype(int), person=rows["participant"].astype(str))

@@ -131,8 +131,9 @@ def from_model(
             " and --sd-effect instead"
         )
     agents = sorted(table["agent"].unique())
-    rows = table[table["agent"] == agents[0]]
-    shares = {str(row["condition"]): float(row["correct"]) for row in rows.to_dict("records")}
+    shares = {
+        str(row["condition"]): float(row["correct"]) for row in table[table["agent"] == agents[0]].to_dict("records")
+    }
     names = chosen_conditions([*shares], conditions, agents[0])
     spread = dict(zip(model.cells.components, map(float, model.fit.sd), strict=True))
     effect = spread.get("participant x condition")

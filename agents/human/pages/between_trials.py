@@ -302,8 +302,9 @@ def show(room: Stage, page: PageContent, language: str, clicks: bool = True) -> 
     while number < len(sheets):
         last = number == len(sheets) - 1
         if last and page.least > LEAST:  # how to go on is said when one can
-            draw = _drawing(room, sheets[number], footer=False)
-            _until(room, language, draw, over=_after(room, page.least), waits="")
+            _until(
+                room, language, _drawing(room, sheets[number], footer=False), over=_after(room, page.least), waits=""
+            )
         end = _wait(room, language, sheets[number], page.options if last else (), clicks, back=number > 0)
         number += -1 if end == "back" else 1
     room.presses.note_aside()
@@ -319,8 +320,7 @@ def rest(room: Stage, language: str, seconds: float, meanwhile: Callable[[], obj
     Abandoned
         when the participant presses Escape and leaves.
     """
-    over = _after(room, seconds)
-    _until(room, language, lambda: room.pointer(False), over=over, meanwhile=meanwhile, waits="")
+    _until(room, language, lambda: room.pointer(False), over=_after(room, seconds), meanwhile=meanwhile, waits="")
     room.presses.set_aside()
 
 

@@ -31,8 +31,7 @@ class NetworkFrames:
         return np.array([self._keep(frame) for frame in frames], np.int64)
 
     def _keep(self, frame: np.ndarray) -> int:
-        key = hashlib.blake2b(frame.tobytes(), digest_size=16).digest()
-        number = self._numbers.setdefault(key, len(self._numbers))
+        number = self._numbers.setdefault(hashlib.blake2b(frame.tobytes(), digest_size=16).digest(), len(self._numbers))
         if number == len(self._frames):
             self._frames = np.concatenate([self._frames, np.empty_like(self._frames)])
         if number == len(self._numbers) - 1:

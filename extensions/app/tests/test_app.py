@@ -122,7 +122,7 @@ def test_german_pages_have_german_titles_factors_levels_and_phases(folder: Path,
     for address, said in {
         gate.link("", "/sessions"): "Visuelle serielle Wiedergabe",
         "/paradigms/cd": "Veränderungen entdecken</h1>.*Farbe.*Anzahl",
-        f"/sessions/{CHAT}/trials/1": "Visuelle serielle Wiedergabe.*Listenlänge: 2.*Darbietung.*class=\"did right\"",
+        f"/sessions/{CHAT}/trials/1": 'Visuelle serielle Wiedergabe.*Listenlänge: 2.*Darbietung.*class="did right"',
         "/paradigms/vsr/play?list_length=2": "Darbietung",
         "/replies/data/table": "Listenlänge 2",
         f"/replies/data/{CHAT}/1": "Visuelle serielle Wiedergabe.*rect class=.{1,3}did right",

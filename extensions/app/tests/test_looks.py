@@ -74,7 +74,8 @@ def test_pages_have_no_fault_and_fit_light_and_dark_wide_and_narrow(tmp_path: Pa
             "/studies/lab": "!!document.querySelector('#tasks li') && !!document.querySelector('#told li')",
             "/replies": "document.querySelectorAll('#rows tr').length === 4",
             f"/replies#{CHAT}/1/2": "!!document.querySelector('dialog[open] h3')",
-            f"/sessions/{CHAT}/trials/1": "document.querySelector('.strip img') && !document.querySelector('main details[open]')",
+            f"/sessions/{CHAT}/trials/1": "document.querySelector('.strip img')"
+            " && !document.querySelector('main details[open]')",
             "/writing": "document.querySelectorAll('#frames img').length && ((at) => { at.value = at.max;"
             " at.dispatchEvent(new Event('input')); })(document.querySelector('#moment')) === undefined"
             " && document.querySelector('#phase').textContent.includes('solange')",

@@ -134,8 +134,7 @@ def printed_table(blocks: pd.DataFrame) -> Entry:
 def _texts(recounted: pd.DataFrame, variant: str, n: int, model: str = STUDY_MODEL) -> list[str]:
     """The means and standard errors of a variant, with the digits of the notebooks."""
     model = OTHER_MODEL if variant == OTHER_MODELS else model
-    chosen = recounted[(recounted["variant"] == variant) & (recounted["model"] == model) & (recounted["n"] == n)]
-    row = chosen.iloc[0]
+    row = recounted[(recounted["variant"] == variant) & (recounted["model"] == model) & (recounted["n"] == n)].iloc[0]
     return [f"{row[f'{name}_mean']:.2f} ± {row[f'{name}_sem']:.2f}" for name, *_ in _MEASURES]
 
 
