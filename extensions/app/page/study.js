@@ -117,7 +117,7 @@ function study(page, address) {
   text.addEventListener("input", () => { inForm = false; soon(() => void draft({ text: text.value })); });
   form.addEventListener("input", (event) => { if (event.target === control("add")) return; inForm = true; soon(() => void change({})); });
   form.addEventListener("submit", (event) => event.preventDefault());
-  $("add").addEventListener("click", () => {
+  $("add-task").addEventListener("click", () => {
     const name = control("add").value, listed = gathered().paradigms;
     const twice = listed.some((/** @type {any} */ one) => (one.paradigm ?? one) === name); // each needs a name of its own
     if (name) void change({ paradigms: [...listed, twice ? { paradigm: name, as: `${name.replace(/\W/g, "_")}_${listed.length + 1}` } : name] });

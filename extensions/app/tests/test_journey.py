@@ -69,7 +69,7 @@ def test_from_the_first_page_to_curves_of_me_a_network_and_an_observer(tmp_path:
     data = tmp_path / "data"
     with chromium(tmp_path / "profile") as browser, the_app(data) as link, browser.tab() as tab:
         tab.open(link)
-        tab.until("!!document.querySelector('.job')")
+        tab.until("!!document.querySelector('.job') && document.readyState === 'complete'")
         push(tab, ".job")
         tab.until("document.querySelectorAll('.wall li').length > 30", 240)
         tab.evaluate("document.querySelector('[name=search]').focus()")

@@ -90,6 +90,7 @@ def test_pages_have_no_fault_and_fit_light_and_dark_wide_and_narrow(tmp_path: Pa
                     tab.until(shown, 240)
                     assert (address, width, scheme, faults(tab, axe)) == (address, width, scheme, [])
                     assert tab.evaluate("document.documentElement.scrollWidth") <= width, (address, width)
+        assert tab.complaints == []
         tab.open(f"{base}/writing")
         tab.until("!!document.querySelector('#frames img')", 60)
         written.write_text(written.read_text("utf-8").replace("title:", "titel:", 1), encoding="utf-8")
@@ -98,7 +99,6 @@ def test_pages_have_no_fault_and_fit_light_and_dark_wide_and_narrow(tmp_path: Pa
         tab.until("document.querySelectorAll('#rows tr').length === 4", 60)
         shutil.copytree(GOLDEN / CHAT, data / "again")
         tab.until("document.querySelectorAll('#rows tr').length === 8", 60)
-        assert tab.complaints == []
         (tmp_path / "bundle" / "data" / CHAT / "1.js").unlink()
         tab.open(f"{(tmp_path / 'bundle' / 'index.html').as_uri()}#{CHAT}/1/2")
         tab.until("document.querySelector('dialog[open] .problem')?.textContent.includes('cannot be loaded')", 30)

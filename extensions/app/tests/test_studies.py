@@ -264,7 +264,7 @@ def test_from_nothing_to_the_report_of_the_first_participant(tmp_path: Path) -> 
     fine = "document.querySelector('#told')?.innerText.includes('is fine')"
     with chromium(tmp_path / "profile") as browser, the_app(data) as link, browser.tab() as tab:
         tab.open(link)
-        tab.until("!!document.querySelector('.job')")
+        tab.until("!!document.querySelector('.job') && document.readyState === 'complete'")
         push(tab, ".job[href='/studies']")
         tab.until("!!document.querySelector('#new-study') && document.readyState === 'complete'")
         tab.evaluate(typed("#new-study [name=title]", "My first study"))
@@ -283,7 +283,7 @@ def test_from_nothing_to_the_report_of_the_first_participant(tmp_path: Path) -> 
         tab.until("document.querySelectorAll('#tasks li').length === 1")
         assert tab.evaluate("!!document.activeElement.closest('#tasks')"), "whoever removes a task stays at the list"
         tab.evaluate(typed("#form [name=add]", "digit_span"))
-        push(tab, "#add")
+        push(tab, "#add-task")
         tab.until("document.querySelectorAll('#tasks li').length === 2", 30)
         for number, levels in enumerate(("list_length=2", "direction=forward; list_length=2")):
             tab.evaluate(typed(f"[name=trials-{number}]", "2"))
