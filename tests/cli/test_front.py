@@ -63,6 +63,8 @@ def test_files_that_would_not_be_what_they_are_called_are_refused(run: Run, tmp_
         *run("show", "vsr", "-o", "x.jpg")
     )
     assert not (tmp_path / "x.jpg").exists()
+    assert run("show", "vsr", "-o", "x.gif")[0] == 0
+    assert (tmp_path / "x.gif").read_bytes().startswith(b"GIF")
     (tmp_path / "data").mkdir()
     assert "cannot be written into its own data" in complaint(*run("compare", "data", "-o", "data"))
 

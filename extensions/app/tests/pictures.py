@@ -40,7 +40,7 @@ PAGES = {
     "paradigms": ("/paradigms", "!!document.querySelector('.wall img')?.complete"),
     "paradigm": ("/paradigms/vsr", "document.querySelector('#figure svg a') && document.querySelector('#display').alt"),
     "sessions": ("/sessions", "!!document.querySelector('table')"),
-    "study": ("/studies/lab", "document.querySelector('#tasks li') && document.querySelector('#told li')"),
+    "study": ("/studies/lab", "!!document.querySelector('#tasks li') && !!document.querySelector('#told li')"),
     "replies": (f"/replies#{CHAT.name}/1/2", "!!document.querySelector('dialog[open] h3')"),
     "reports": ("/reports", "!!document.querySelector('tbody a')"),
     "report": ("/reports/all#vsr_serial_position", "!!document.querySelector('#inside')"),

@@ -166,6 +166,11 @@ def test_what_is_right_is_shown_only_when_a_trial_is_finished(client: TestClient
     )
     answer = client.get(address)
     assert (answer.status_code, answer.json()) == (422, {"problem": f"{CHAT} has no finished trial 2"})
+    (folder / CHAT / "responses.csv").unlink(missing_ok=True)
+    assert 'data-kind="resume"' in client.get("/paradigms/vsr/live").text
+    asked = {"paradigm": "vsr", "session": CHAT, "only_command": True}
+    said = client.post("/jobs/resume", json=asked, headers={"origin": BASE}).json()
+    assert said["command"] == f"spanlab resume {folder / CHAT}"
 
 
 def test_a_trial_side_by_side(folder: Path) -> None:

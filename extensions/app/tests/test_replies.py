@@ -102,6 +102,10 @@ def test_a_bundle_has_what_was_named_and_no_answers_of_people(
     machines = {CHAT, "lab/again", *(path.name for path in folder.glob("vsr-ideal-*"))}
     assert {row[0] for row in data_of(tmp_path / "whole", "table")["rows"]} == machines
     assert not [path for path in (tmp_path / "whole").rglob("*.js") if "p01" in path.read_text("utf-8").lower()]
+    opened = list[Any]()
+    monkeypatch.setattr("spanlab.extensions.app.command._open", lambda *given: opened.append(given[4]))
+    spanlab.view(folder / CHAT)
+    assert opened == [f"/replies?search={CHAT}"]
     monkeypatch.chdir(folder / CHAT)
     spanlab.view(".", output=tmp_path / "one")
     assert {row[0] for row in data_of(tmp_path / "one", "table")["rows"]} == {CHAT}
