@@ -194,7 +194,8 @@ def make_folder(folder: Path, what: str = "", remedy: str = "", mode: int = 0o77
 @contextmanager
 def aside(path: Path) -> Generator[Path]:
     """A hidden folder beside a place, in which what takes the place is made: by one process at a time. It is gone
-    when the block ends; what a killed process has left in it is removed by the next.
+    when the block ends; what a killed process has left in it is removed by the next. A link in its place is removed,
+    and not followed.
 
     Raises
     ------
@@ -205,6 +206,8 @@ def aside(path: Path) -> Generator[Path]:
     """
     hidden = path.with_name(f".{path.name}.part")
     try:
+        if hidden.is_symlink():
+            hidden.unlink()
         hidden.mkdir(parents=True, exist_ok=True)
         with only_writer(hidden):
             try:
