@@ -115,7 +115,7 @@ def replacing(
     path: Path, remedy: str = "", folders: Folders = "none", together: bool = False, mode: int = 0o666
 ) -> Generator[Path]:
     """The name of a file to write, beside the place that it takes when the block ends well; it is
-    on the disk then. A file that was there is replaced.
+    on the disk then. A file that was there is replaced; a link that has this name is not followed.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def replacing(
         try:
             if folders != "none":
                 path.parent.mkdir(parents=folders == "all", exist_ok=True)
-            os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode))
+            os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), mode))
             yield partial
             with partial.open("rb+") as file:
                 os.fsync(file.fileno())
