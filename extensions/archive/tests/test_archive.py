@@ -7,7 +7,6 @@ import re
 import shutil
 import stat
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from study_files import STUDY, files, study_in
 import spanlab
 from spanlab.core import SpanLabError
 from spanlab.extensions.archive.content import list_people, people_of
-from spanlab.extensions.archive.zipped import CONTENTS, Archive
+from spanlab.extensions.archive.zipped import CONTENTS, Archive, write_archive
 from spanlab.sessions.studies import people
 from spanlab.sessions.studies.study import load_study
 
@@ -137,50 +136,43 @@ def test_people_of_a_hostile_archive_are_not_listed(here: Path) -> None:
         assert people(folder) == before
 
 
-def climbing(made: zipfile.ZipFile) -> None:
-    made.writestr("data/pair/../../../outside", "x")
+def pair(*files: tuple[str, bytes], study: str = "pair") -> dict[str, Any]:
+    """What an archive is written of."""
+    return {"files": files, "about": {"study": study}}
 
 
-def absolute(made: zipfile.ZipFile) -> None:
-    made.writestr("/outside", "x")
-
-
-def drive(made: zipfile.ZipFile) -> None:
-    made.writestr("C:\\outside", "x")
-
-
-def link(made: zipfile.ZipFile) -> None:
-    info = zipfile.ZipInfo("data/pair/link")
-    info.external_attr = (stat.S_IFLNK | 0o777) << 16
-    made.writestr(info, "/etc/passwd")
-
-
-def bomb(made: zipfile.ZipFile) -> None:
-    made.writestr("data/pair/zeros", bytes(40_000_000))
-
-
-def unlisted(made: zipfile.ZipFile) -> None:
-    made.writestr("data/pair/further", "x")
-
-
-def twice(made: zipfile.ZipFile) -> None:
-    with pytest.warns(UserWarning, match="Duplicate"):
-        made.writestr("codebook.csv", "x")
-
-
-@pytest.mark.parametrize("attack", [climbing, absolute, drive, link, bomb, unlisted, twice])
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize(
+    ("written", "why"),
+    [
+        (pair(("data/pair/../../../outside", b"x")), "not an ordinary file"),
+        (pair(("data/pair/.", b"x")), "not an ordinary file"),
+        (pair(("/outside", b"x")), "not an ordinary file"),
+        (pair(("C:\\outside", b"x")), "not an ordinary file"),
+        (pair(("data/pair/zeros", bytes(40_000_000))), "would grow"),
+        (pair(("codebook.csv", b"x"), ("codebook.csv", b"x")), "a file twice"),
+    ],
+)
 def test_hostile_archives_are_refused_before_anything_is_written(
-    here: Path, tmp_path: Path, attack: Callable[[zipfile.ZipFile], None]
+    tmp_path: Path, written: dict[str, Any], why: str
 ) -> None:
-    file = archived(here)
-    with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as made:
-        attack(made)
-    before = {name for name in files(tmp_path) if "elsewhere" in name or "outside" in name}
-    with pytest.raises(SpanLabError):
-        spanlab.study_restore(file, data=tmp_path / "elsewhere")
-    with pytest.raises(SpanLabError):
-        spanlab.compare(file, tmp_path / "report")
-    assert {name for name in files(tmp_path) if "elsewhere" in name or "outside" in name} == before
+    write_archive(tmp_path / "pair.zip", **written)
+    with pytest.raises(SpanLabError, match=why):
+        spanlab.study_restore(tmp_path / "pair.zip", data=tmp_path / "elsewhere")
+    with pytest.raises(SpanLabError, match=why):
+        spanlab.compare(tmp_path / "pair.zip", tmp_path / "report")
+    assert [path.name for path in tmp_path.rglob("*")] == ["pair.zip"]
+
+
+@pytest.mark.parametrize(("kind", "why"), [(stat.S_IFLNK, "not an ordinary file"), (stat.S_IFREG, "not in both")])
+def test_links_and_files_that_are_not_listed_are_refused(tmp_path: Path, kind: int, why: str) -> None:
+    write_archive(tmp_path / "pair.zip", **pair())
+    info = zipfile.ZipInfo("data/pair/link")
+    info.external_attr = kind << 16
+    with zipfile.ZipFile(tmp_path / "pair.zip", "a") as made:
+        made.writestr(info, "/etc/passwd")
+    with pytest.raises(SpanLabError, match=why):
+        Archive(tmp_path / "pair.zip")
 
 
 @pytest.mark.parametrize(
