@@ -19,7 +19,7 @@ from spanlab.core.atomic_files import aside
 CONTENTS = "archive.json"
 FORMAT = 1
 #: names of files in an archive: no way out of the folder, nothing that a system reads otherwise
-_NAME = re.compile(r"(?!.*(^|/)\.{1,2}(/|$))[^/\\:\x00-\x1f][^\\:\x00-\x1f]{0,400}")
+_NAME = re.compile(r"(?!.*(^|/)\.{0,2}(/|$))[^/\\:\x00-\x1f][^\\:\x00-\x1f]{0,400}")
 #: text is packed to a fiftieth at most; a file that grows more was made to grow
 _MOST_GROWTH, _ALWAYS = 200, 1_000_000
 _MOST_FILES, _MOST_BYTES = 1_000_000, 50_000_000_000

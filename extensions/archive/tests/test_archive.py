@@ -148,6 +148,7 @@ def pair(*files: tuple[str, bytes], study: str = "pair") -> dict[str, Any]:
         (pair(("data/pair/../../../outside", b"x")), "not an ordinary file"),
         (pair(("data/pair/.", b"x")), "not an ordinary file"),
         (pair(("/outside", b"x")), "not an ordinary file"),
+        (pair(("data//outside", b"x")), "not an ordinary file"),
         (pair(("C:\\outside", b"x")), "not an ordinary file"),
         (pair(("data/pair/zeros", bytes(40_000_000))), "would grow"),
         (pair(("codebook.csv", b"x"), ("codebook.csv", b"x")), "a file twice"),
