@@ -14,6 +14,7 @@ from typing import Any
 
 from spanlab.core import STRICT_JSON, SpanLabError, as_object
 from spanlab.core.atomic_files import aside
+from spanlab.sessions.studies.participants import misnamed
 
 #: the list of what is in an archive
 CONTENTS = "archive.json"
@@ -88,7 +89,8 @@ class Archive:
             contents = {}
         listed = as_object(contents.get("files"))
         entries = all(isinstance(one, list) and [*map(type, one)] == [int, str] for one in listed.values())
-        if contents.get("format") != FORMAT or not isinstance(contents.get("study"), str) or not entries:
+        study = contents.get("study")
+        if contents.get("format") != FORMAT or not isinstance(study, str) or misnamed(study) or not entries:
             raise SpanLabError(f"{self.path} is not an archive of a study that this version of spanlab can read")
         return contents
 

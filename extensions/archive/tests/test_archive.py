@@ -152,6 +152,8 @@ def pair(*files: tuple[str, bytes], study: str = "pair") -> dict[str, Any]:
         (pair(("C:\\outside", b"x")), "not an ordinary file"),
         (pair(("data/pair/zeros", bytes(40_000_000))), "would grow"),
         (pair(("codebook.csv", b"x"), ("codebook.csv", b"x")), "a file twice"),
+        (pair(study="../outside"), "not an archive of a study"),
+        (pair(study="out\0side"), "not an archive of a study"),
     ],
 )
 def test_hostile_archives_are_refused_before_anything_is_written(
