@@ -91,6 +91,7 @@ def restore(
     """Bring the data of a study back from its archive.
 
     Nothing is lost: if the folder has data of the study that the archive lacks, or that differ, nothing is written.
+    Files that are there stay as they are, and a session that is running is not written to.
 
     Examples
     --------
@@ -113,20 +114,28 @@ def restore(
             (made / PEOPLE).unlink(missing_ok=True)
             list_people(made, archived)
     else:
-        with only_writer(folder):
-            lost = _lost(opened, inside, folder)
-            if lost := [*lost, *[PLACES] * any(person not in archived for person in people(folder))]:
-                raise SpanLabError(
-                    f"{folder} has data that {archive} lacks, or that differ: {', '.join(lost[:5])}. Nothing was"
-                    " written; give another --data, or move that folder elsewhere"
-                )
-            for file in opened.below(inside):
-                if file != PEOPLE:
-                    make_folder((folder / file).parent)
-                    write_whole(folder / file, opened.read(inside + file))
-            list_people(folder, archived)
+        strangers = any(person not in archived for person in people(folder))
+        if lost := [*_lost(opened, inside, folder), *[PLACES] * strangers]:
+            raise SpanLabError(
+                f"{folder} has data that {archive} lacks, or that differ: {', '.join(lost[:5])}. Nothing was"
+                " written; give another --data, or move that folder elsewhere"
+            )
+        list_people(folder, archived)
+        for file in opened.below(inside):
+            if file != PEOPLE:
+                _bring_back(folder / file, opened.read(inside + file))
     sessions = sum(file.endswith("/session.json") for file in opened.below(inside))
     return Result([f"{folder}: {sessions} sessions of {name}"])
+
+
+def _bring_back(file: Path, content: bytes) -> None:
+    """Write a file of an archive, unless it is there: the session that it belongs to may be running."""
+    if not file.exists() or file.read_bytes() != content:
+        make_folder(file.parent)
+        with only_writer(file.parent):
+            if file.exists() and not content.startswith(file.read_bytes()):
+                raise SpanLabError(f"{file} has other data by now, and keeps them; wait until its session has ended")
+            write_whole(file, content)
 
 
 def _lost(opened: Archive, inside: str, folder: Path) -> list[str]:

@@ -16,7 +16,8 @@ import study_files
 from study_files import STUDY, files, study_in
 
 import spanlab
-from spanlab.core import SpanLabError
+from spanlab.core import SpanLabError, only_writer
+from spanlab.extensions.archive import command
 from spanlab.extensions.archive.content import list_people, people_of
 from spanlab.extensions.archive.zipped import CONTENTS, Archive, write_archive
 from spanlab.sessions.studies import people
@@ -44,6 +45,11 @@ def archived(folder: Path, **options: Any) -> Path:
     file = folder / "pair.zip"
     spanlab.study_archive(folder / "study.yaml", file, data=folder / "data", **options)
     return file
+
+
+def records(folder: Path) -> dict[str, bytes]:
+    """The files of a study, locks and people apart."""
+    return {name: text for name, text in files(folder).items() if not name.endswith((".lock", ".sqlite"))}
 
 
 def report(data: Path, output: Path) -> dict[str, pd.DataFrame]:
@@ -88,9 +94,6 @@ def test_a_backup_comes_back_as_it_was(here: Path, tmp_path: Path) -> None:
     assert people(data / "pair") == people(here / "data" / "pair")
     assert {name for name in files(data) if "places" in name} == {"pair/places.sqlite"}
 
-    def records(folder: Path) -> dict[str, bytes]:
-        return {name: text for name, text in files(folder).items() if not name.endswith((".lock", ".sqlite"))}
-
     assert records(data) == records(here / "data")
     assert stat.S_IMODE((data / "pair").stat().st_mode) == 0o700
     study = load_study(tmp_path / "study" / "study.yaml")
@@ -100,31 +103,38 @@ def test_a_backup_comes_back_as_it_was(here: Path, tmp_path: Path) -> None:
     assert (data / "pair" / "p09").exists()
 
 
-@pytest.mark.parametrize("changes", ["more", "longer", "other", "none", "shorter"])
-def test_restoring_loses_nothing(here: Path, changes: str) -> None:
+@pytest.mark.parametrize("changes", ["more", "longer", "meanwhile", "other", "none", "shorter", "running"])
+def test_restoring_loses_nothing(here: Path, monkeypatch: pytest.MonkeyPatch, changes: str) -> None:
     file, folder = archived(here, real_ids=True), here / "data" / "pair"
     events = next(folder.glob("7/*/*/events.jsonl"))
     whole = events.read_bytes()
     if changes == "more":
         (folder / "further.txt").write_text("x")
-    elif changes == "longer":
+    elif changes in ("longer", "meanwhile"):
         events.write_bytes(whole + b'{"event":"resumed"}\n')
     elif changes == "other":
         events.with_name("session.json").write_text("{}")
-    elif changes == "shorter":
+    elif changes in ("shorter", "running"):
         events.write_bytes(whole[: len(whole) // 2])
         shutil.rmtree(folder / "vsr")
-    before = files(folder)
+    before = records(folder)
     if changes in ("none", "shorter"):
-        spanlab.study_restore(file, data=here / "data")
+        running = next(folder.glob("unmistakable-1/*/*/events.jsonl"))
+        with only_writer(running.parent), running.open("ab") as session:
+            spanlab.study_restore(file, data=here / "data")
+            session.write(b"recorded")
+        assert running.read_bytes().endswith(b"recorded")
         assert events.read_bytes() == whole
         assert (folder / "vsr").is_dir()
         return
-    with pytest.raises(SpanLabError, match="Nothing was written"):
+    if changes == "meanwhile":  # after it was looked at
+        monkeypatch.setattr(command, "_lost", lambda *_: [])
+    with (
+        only_writer(events.parent if changes == "running" else here),
+        pytest.raises(SpanLabError, match=r"Nothing was written|in use|other data by now"),
+    ):
         spanlab.study_restore(file, data=here / "data")
-    assert {name for name in files(folder) if not name.endswith(".lock")} == {
-        name for name in before if not name.endswith(".lock")
-    }
+    assert records(folder) == before
 
 
 def test_people_of_a_hostile_archive_are_not_listed(here: Path) -> None:
