@@ -59,12 +59,17 @@ def archive(
     chosen = [fields] if isinstance(fields, str) else list(fields)
     if unknown := [name for name in chosen if name not in {field.name for field in loaded.fields}]:
         raise SpanLabError(f"the study asks nobody about '{unknown[0]}'", option="fields")
+    left_out: list[str] = []
     records = data_files(folder)
     if not real_ids:
         records = Pseudonyms(folder, chosen).applied(records)
     contents = write_archive(
         place,
-        (file for part in (study_files(loaded), records, [("codebook.csv", codebook())]) for file in part),
+        (
+            file
+            for part in (study_files(loaded, real_ids, left_out), records, [("codebook.csv", codebook())])
+            for file in part
+        ),
         {
             "study": loaded.name,
             "file": Path(study).name,
@@ -76,7 +81,11 @@ def archive(
     )
     sessions = sum(name.endswith("/session.json") for name in contents["files"])
     whose = "identifiers are in it: keep it as safe as the data" if real_ids else "participants have other names in it"
-    return Result([f"{place}: {sessions} sessions of {loaded.name}; {whose}"], files=[place])
+    return Result(
+        [f"{place}: {sessions} sessions of {loaded.name}; {whose}"],
+        files=[place],
+        cautions=[f"NOTE left out, {len(left_out)} in all: {', '.join(left_out[:9])}"] * bool(left_out),
+    )
 
 
 @public

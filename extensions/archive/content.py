@@ -10,11 +10,13 @@ import re
 import secrets
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict
+from os.path import isfile  # unlike that of Path, it takes names that no file can have
 from pathlib import Path
 from typing import Any, cast
 
 from spanlab.core import SpanLabError, as_object
 from spanlab.paradigms.language import read
+from spanlab.paradigms.language.own_files import TABLE
 from spanlab.paradigms.language.yaml_source import in_library
 from spanlab.sessions.record import COLUMNS
 from spanlab.sessions.studies import Study, changing, people
@@ -29,24 +31,35 @@ _RECORDS = (".json", ".jsonl")
 _TELLING = 4
 
 
-def study_files(study: Study) -> Iterator[tuple[str, bytes]]:
-    """The study file, and the files of its own that it names."""
-    place = study.file.parent
-    found = {study.file, *(file for file in (study.display, study.font) if file is not None)}
+def study_files(study: Study, real_ids: bool, left_out: list[str]) -> Iterator[tuple[str, bytes]]:
+    """The study file, and the files of its own that it names.
+
+    Parameters
+    ----------
+    real_ids : whether the list of who may take part is one of them
+    left_out : takes the files that are not in the study's folder, and that list
+    """
+    place = study.file.parent.resolve()
+    allowed = place / ((study.online and study.online.allow) or "")
+    found = {study.file, allowed, *(file for file in (study.display, study.font) if file is not None)}
     for one in study.paradigms:
-        found |= _own(Path(one.source)) if not in_library(one.source) else set()
-        found |= {place / name for name in one.paradigm.reader.files if (place / name).is_file()}
-    for file in sorted(found):
-        if file.resolve().is_relative_to(place.resolve()):
-            yield f"study/{file.resolve().relative_to(place.resolve()).as_posix()}", file.read_bytes()
+        if not in_library(one.source):
+            file = Path(one.source)
+            found |= {*_own(file, file.parent), *(file.parent / name for name in one.paradigm.reader.files)}
+    for file in sorted({file.resolve() for file in found if isfile(file)}):
+        if file.is_relative_to(place) and (real_ids or file != allowed.resolve()):
+            yield f"study/{file.relative_to(place).as_posix()}", file.read_bytes()
+        else:
+            left_out.append(str(file))
 
 
-def _own(file: Path) -> set[Path]:
-    """A paradigm file, and those that it extends."""
-    extended = as_object(read(file).data).get("extends")
+def _own(file: Path, folder: Path) -> set[Path]:
+    """A paradigm file, those that it extends, and what may be their tables of conditions, in a folder."""
+    data = as_object(read(file).data)
+    found, extended = {file, folder / str(as_object(data.get("draw")).get(TABLE, ""))}, data.get("extends")
     if not isinstance(extended, str) or in_library(extended):
-        return {file}
-    return {file, *_own(file.parent / extended)}
+        return found
+    return {*found, *_own(file.parent / extended, folder)}
 
 
 def data_files(folder: Path) -> Iterator[tuple[str, bytes]]:

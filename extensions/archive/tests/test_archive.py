@@ -13,16 +13,23 @@ from typing import Any
 import pandas as pd
 import pytest
 import study_files
+from image_paradigms import FACES, write_faces
 from study_files import STUDY, files, study_in
 
 import spanlab
-from spanlab.core import SpanLabError, only_writer
+from spanlab.core import SpanLabError, make_folder, only_writer
 from spanlab.extensions.archive import command
 from spanlab.extensions.archive.content import list_people, people_of
 from spanlab.extensions.archive.zipped import CONTENTS, Archive, write_archive
 from spanlab.sessions.studies import people
 from spanlab.sessions.studies.study import load_study
 
+OWN = """
+study: pair
+title: Faces
+paradigms: [own/faces.yaml, {paradigm: ../faces.yaml, as: outside}]
+online: {admission: list, allow: ids.txt}
+"""
 NAMES = ("unmistakable-1", "7", "vsr")
 
 
@@ -101,6 +108,21 @@ def test_a_backup_comes_back_as_it_was(here: Path, tmp_path: Path) -> None:
     with pytest.raises(SpanLabError, match="p09/session-1/battery"):
         spanlab.study_restore(file, data=data)
     assert (data / "pair" / "p09").exists()
+
+
+@pytest.mark.parametrize("real_ids", [True, False])
+def test_a_study_with_files_of_its_own_comes_back(tmp_path: Path, real_ids: bool) -> None:
+    lab, data = tmp_path / "lab", tmp_path / "data"
+    make_folder(data / "pair")
+    write_faces(tmp_path)
+    write_faces(lab / "own", FACES.replace("draw:", "draw:\n  table: hues.csv"))
+    for name, text in (("own/hues.csv", "hue\n1\n2\n"), ("ids.txt", "p01\n"), ("study.yaml", OWN)):
+        (lab / name).write_text(text)
+    said = spanlab.study_archive(lab / "study.yaml", tmp_path / "x.zip", data=data, real_ids=real_ids)
+    assert [name in str(said.cautions) for name in ("ids.txt", "faces.yaml", "hues.csv")] == [not real_ids, True, False]
+    spanlab.study_restore(tmp_path / "x.zip", data=tmp_path / "elsewhere", output=tmp_path / "restored")
+    assert load_study(tmp_path / "restored" / "study.yaml").paradigms[0].paradigm.reader.files
+    assert (tmp_path / "restored" / "ids.txt").exists() == real_ids
 
 
 @pytest.mark.parametrize("changes", ["more", "longer", "meanwhile", "other", "none", "shorter", "running"])
