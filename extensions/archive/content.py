@@ -63,16 +63,16 @@ def _own(file: Path, folder: Path) -> set[Path]:
 
 
 def data_files(folder: Path) -> Iterator[tuple[str, bytes]]:
-    """The data of a study as they are."""
-    listed = ({"participant": person.name, **asdict(person)} for person in people(folder))
-    lines = ({key: value for key, value in line.items() if key != "name"} for line in listed)
-    yield f"data/{folder.name}/{PEOPLE}", "".join(f"{json.dumps(line)}\n" for line in lines).encode()
+    """The data of a study as they are; its people last, so that everybody who has data by then is among them."""
     for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder)
         passing = any(part.endswith(".part") or part.startswith(".withdrawn-") for part in inside.parts)
         kept_otherwise = path.name == ".lock" or path.name.startswith(PLACES)
         if path.is_file() and not path.is_symlink() and not passing and not kept_otherwise:
             yield f"data/{folder.name}/{inside.as_posix()}", path.read_bytes()
+    listed = ({"participant": person.name, **asdict(person)} for person in people(folder))
+    lines = ({key: value for key, value in line.items() if key != "name"} for line in listed)
+    yield f"data/{folder.name}/{PEOPLE}", "".join(f"{json.dumps(line)}\n" for line in lines).encode()
 
 
 def people_of(lines: bytes) -> list[Person]:
@@ -160,7 +160,7 @@ class Pseudonyms:
         if not isinstance(value, str):
             return value
         if key == "participant":
-            return self.names.get(value, value)
+            return self.names.setdefault(value, f"s{len(self.names) + 1:03d}")  # of who has come meanwhile
         if key == "why" and "identifier" in value:
             return "by the identifier"
         return value if self._known is None else self._known.sub(self._label, value)

@@ -19,9 +19,10 @@ from study_files import STUDY, files, study_in
 import spanlab
 from spanlab.core import SpanLabError, make_folder, only_writer
 from spanlab.extensions.archive import command
-from spanlab.extensions.archive.content import list_people, people_of
+from spanlab.extensions.archive.content import PEOPLE, Pseudonyms, data_files, list_people, people_of
 from spanlab.extensions.archive.zipped import CONTENTS, Archive, write_archive
 from spanlab.sessions.studies import people
+from spanlab.sessions.studies.participants import register
 from spanlab.sessions.studies.study import load_study
 
 OWN = """
@@ -82,6 +83,7 @@ def test_the_report_elsewhere_is_the_same(here: Path, tmp_path: Path) -> None:
 
 
 def test_nothing_in_it_says_who_took_part(here: Path) -> None:
+    folder = here / "data" / "pair"
     opened = Archive(archived(here))
     for name in opened.files:
         text = f"{name}\n{opened.read(name).decode()}"
@@ -93,14 +95,17 @@ def test_nothing_in_it_says_who_took_part(here: Path) -> None:
     spanlab_fields = Archive(archived(here, fields="age"))
     heads = [json.loads(spanlab_fields.read(name)) for name in spanlab_fields.files if name.endswith("battery.json")]
     assert [head["fields"] for head in heads] == [{"age": 23}] * 3
+    drawn = Pseudonyms(folder)
+    register(folder, "unmistakable-2", "person")
+    assert b"unmistakable" not in b"".join(content for _, content in drawn.applied(data_files(folder)))
 
 
 def test_a_backup_comes_back_as_it_was(here: Path, tmp_path: Path) -> None:
     file, data = archived(here, real_ids=True), tmp_path / "elsewhere"
     spanlab.study_restore(file, data=data, output=tmp_path / "study")
     assert people(data / "pair") == people(here / "data" / "pair")
+    assert [*data_files(here / "data" / "pair")][-1][0].endswith(PEOPLE)  # who comes meanwhile is in it
     assert {name for name in files(data) if "places" in name} == {"pair/places.sqlite"}
-
     assert records(data) == records(here / "data")
     assert stat.S_IMODE((data / "pair").stat().st_mode) == 0o700
     study = load_study(tmp_path / "study" / "study.yaml")
