@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from spanlab.core import SpanLabError, as_object
+from spanlab.core.atomic_files import json_line
 from spanlab.paradigms.language import read
 from spanlab.paradigms.language.own_files import TABLE
 from spanlab.paradigms.language.yaml_source import in_library
@@ -26,7 +27,6 @@ from spanlab.sessions.studies.participants import PLACES, Person, add
 _LEFT_OUT = ("notes.jsonl", "unfinished.jsonl", "responses.csv", "responses.parquet")
 #: the people of a study: lines in an archive, which needs no database to be read
 PEOPLE = "participants.jsonl"
-_RECORDS = (".json", ".jsonl")
 #: an identifier that is shorter, or a number, stands for many other things in a text
 _TELLING = 4
 
@@ -139,15 +139,16 @@ class Pseudonyms:
             if path.name in _LEFT_OUT or not (listed or visit) or any(part.startswith(".") for part in path.parts):
                 continue
             parts = [self.names.get(part, self._sessions.get(part, part)) for part in path.parts]
-            yield "/".join(parts), self._lines(content) if path.suffix in _RECORDS else content
+            yield "/".join(parts), self._record(name, content) if path.suffix in (".json", ".jsonl") else content
 
-    def _lines(self, content: bytes) -> bytes:
-        whole = content.decode()
+    def _record(self, name: str, content: bytes) -> bytes:
         try:
-            return (json.dumps(self._renamed(json.loads(whole)), indent=1, ensure_ascii=False) + "\n").encode()
-        except ValueError:
-            lines = [json.loads(line) for line in whole[: whole.rfind("\n") + 1].splitlines()]
-        return "".join(json.dumps(self._renamed(line), separators=(",", ":")) + "\n" for line in lines).encode()
+            if name.endswith(".jsonl"):
+                lines = content[: content.rfind(b"\n") + 1].splitlines()
+                return b"".join(json_line(self._renamed(json.loads(line))) for line in lines)
+            return (json.dumps(self._renamed(json.loads(content)), indent=1, ensure_ascii=False) + "\n").encode()
+        except (ValueError, RecursionError):
+            raise SpanLabError(f"{name} is damaged; restore the file from a copy") from None
 
     def _renamed(self, value: Any, key: str = "") -> Any:
         if isinstance(value, dict):

@@ -84,10 +84,13 @@ def test_the_report_elsewhere_is_the_same(here: Path, tmp_path: Path) -> None:
 
 def test_nothing_in_it_says_who_took_part(here: Path) -> None:
     folder = here / "data" / "pair"
+    session = next(folder.glob("unmistakable-1/*/*/session.json")).parent
+    (session / "events.jsonl").write_bytes((session / "events.jsonl").read_bytes().partition(b"\n")[0] + b"\n")
     opened = Archive(archived(here))
     for name in opened.files:
         text = f"{name}\n{opened.read(name).decode()}"
         assert "unmistakable" not in text
+        assert not name.endswith(".jsonl") or all(map(json.loads, text.splitlines()[1:]))
         for part in re.findall(r'"participant": ?"([^"]*)"', text):
             assert re.fullmatch(r"s00[123]", part), name
         assert not re.search(r'"(age|sex|hours)": ?("|[0-9])', text) or name.startswith("study/")
@@ -113,6 +116,13 @@ def test_a_backup_comes_back_as_it_was(here: Path, tmp_path: Path) -> None:
     with pytest.raises(SpanLabError, match="p09/session-1/battery"):
         spanlab.study_restore(file, data=data)
     assert (data / "pair" / "p09").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b'{"participant": "unmist', b'{"note": "\xff"}\n', b'{"note": "\\ud800"}'])
+def test_damaged_records_are_in_no_archive(here: Path, content: bytes) -> None:
+    next(here.glob("data/pair/7/*/*/session.json")).write_bytes(content)
+    with pytest.raises(SpanLabError, match=r"session\.json is damaged"):
+        archived(here)
 
 
 @pytest.mark.parametrize("real_ids", [True, False])
