@@ -39,8 +39,8 @@ def archive(
 ) -> Result:
     """Put a study into one file: data, study file, paradigms, versions and a codebook.
 
-    Participants get random names, and what was asked about them is left out. With --real-ids everything is kept as it
-    is: a backup, even of a running study.
+    Participants get random names, and what was asked about them is left out, as are files that SpanLab has not written.
+    With --real-ids everything is kept as it is: a backup, even of a running study.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def archive(
     left_out: list[str] = []
     records = data_files(folder)
     if not real_ids:
-        records = Pseudonyms(folder, chosen).applied(records)
+        records = Pseudonyms(folder, chosen).applied(records, left_out)
     contents = write_archive(
         place,
         (

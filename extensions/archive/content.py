@@ -23,7 +23,12 @@ from spanlab.sessions.record import COLUMNS
 from spanlab.sessions.studies import Study, changing, people
 from spanlab.sessions.studies.participants import PLACES, Person, add
 
-#: what assistants and participants have typed, or what links said; and tables, which follow from the events
+#: what SpanLab writes about a participant, save what assistants and participants have typed, or what links said; and
+#: save tables, which follow from the events
+_KEPT = re.compile(
+    r"session-[0-9]+(-run-[0-9]+)?/(battery\.jsonl?|\w[\w.-]*/(session\.json|(events|transcripts)\.jsonl"
+    r"|(images|sounds)/[0-9a-f]{64}\.\w+|states/[0-9]+\.parquet))"
+)
 _LEFT_OUT = ("notes.jsonl", "unfinished.jsonl", "responses.csv", "responses.parquet")
 #: the people of a study: lines in an archive, which needs no database to be read
 PEOPLE = "participants.jsonl"
@@ -130,16 +135,20 @@ class Pseudonyms:
         known = sorted(map(re.escape, [*self._sessions, *telling]), key=len, reverse=True)
         self._known = re.compile(rf"(?<![\w-])(?:{'|'.join(known)})(?![\w-])") if known else None
 
-    def applied(self, files: Iterator[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
-        """The files of a study without what says who took part."""
+    def applied(self, files: Iterator[tuple[str, bytes]], left_out: list[str]) -> Iterator[tuple[str, bytes]]:
+        """The files of a study without what says who took part.
+
+        Parameters
+        ----------
+        left_out : takes the names of files that SpanLab has not written
+        """
         for name, content in files:
-            path = Path(name)
-            listed = len(path.parts) == 3 and path.name == PEOPLE
-            visit = len(path.parts) > 4 and path.parts[2] in self.names
-            if path.name in _LEFT_OUT or not (listed or visit) or any(part.startswith(".") for part in path.parts):
-                continue
-            parts = [self.names.get(part, self._sessions.get(part, part)) for part in path.parts]
-            yield "/".join(parts), self._record(name, content) if path.suffix in (".json", ".jsonl") else content
+            parts = name.split("/")
+            if parts[2:] == [PEOPLE] or (parts[2] in self.names and _KEPT.fullmatch("/".join(parts[3:]))):
+                renamed = [self.names.get(part, self._sessions.get(part, part)) for part in parts]
+                yield "/".join(renamed), self._record(name, content) if ".json" in parts[-1] else content
+            elif parts[-1] not in _LEFT_OUT:
+                left_out.append(name)
 
     def _record(self, name: str, content: bytes) -> bytes:
         try:

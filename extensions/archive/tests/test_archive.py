@@ -85,8 +85,12 @@ def test_the_report_elsewhere_is_the_same(here: Path, tmp_path: Path) -> None:
 def test_nothing_in_it_says_who_took_part(here: Path) -> None:
     folder = here / "data" / "pair"
     session = next(folder.glob("unmistakable-1/*/*/session.json")).parent
+    (session / "unmistakable.txt").write_text("unmistakable")
     (session / "events.jsonl").write_bytes((session / "events.jsonl").read_bytes().partition(b"\n")[0] + b"\n")
-    opened = Archive(archived(here))
+    assert "unmistakable.txt" in str(
+        spanlab.study_archive(here / "study.yaml", here / "x.zip", data=here / "data").cautions
+    )
+    opened = Archive(here / "x.zip")
     for name in opened.files:
         text = f"{name}\n{opened.read(name).decode()}"
         assert "unmistakable" not in text
@@ -100,7 +104,7 @@ def test_nothing_in_it_says_who_took_part(here: Path) -> None:
     assert [head["fields"] for head in heads] == [{"age": 23}] * 3
     drawn = Pseudonyms(folder)
     register(folder, "unmistakable-2", "person")
-    assert b"unmistakable" not in b"".join(content for _, content in drawn.applied(data_files(folder)))
+    assert b"unmistakable" not in b"".join(content for _, content in drawn.applied(data_files(folder), []))
 
 
 def test_a_backup_comes_back_as_it_was(here: Path, tmp_path: Path) -> None:
