@@ -96,12 +96,21 @@ def people_of(lines: bytes) -> list[Person]:
 
 
 def list_people(folder: Path, archived: Collection[Person]) -> None:
-    """List the people of an archive in a data folder, save those who are there."""
+    """List the people of an archive in a data folder, save those who are there.
+
+    Raises
+    ------
+    SpanLabError
+        when one of them is nobody, or the list cannot be written.
+    """
     there = people(folder)
-    with changing(folder) as listed:
-        for person in archived:
-            if person not in there:
-                add(listed, person)
+    try:
+        with changing(folder) as listed:
+            for person in archived:
+                if person not in there:
+                    add(listed, person)
+    except (OverflowError, UnicodeEncodeError):
+        raise SpanLabError(f"{PEOPLE} in the archive is damaged; take another copy") from None
 
 
 def codebook() -> bytes:

@@ -18,6 +18,7 @@ from study_files import STUDY, files, study_in
 
 import spanlab
 from spanlab.core import SpanLabError, make_folder, only_writer
+from spanlab.core.atomic_files import json_line
 from spanlab.extensions.archive import command
 from spanlab.extensions.archive.content import PEOPLE, Pseudonyms, data_files, list_people, people_of
 from spanlab.extensions.archive.zipped import CONTENTS, Archive, write_archive
@@ -181,7 +182,9 @@ def test_restoring_loses_nothing(here: Path, monkeypatch: pytest.MonkeyPatch, ch
 def test_people_of_a_hostile_archive_are_not_listed(here: Path) -> None:
     folder = here / "data" / "pair"
     before = people(folder)
-    for line in (b'{"participant":"../x","number":9,"kind":"person","at":""}', b'{"number":9}', b"[]"):
+    hostile = [{"participant": "../x"}, {"number": 2**70}, {"at": "\ud800"}]
+    lines = [json_line({"participant": "x", "number": 9, "kind": "person", "at": "", **one}) for one in hostile]
+    for line in (*lines, b'{"number":9}', b"[]"):
         with pytest.raises(SpanLabError, match="damaged"):
             list_people(folder, [*before, *people_of(line)])
         assert people(folder) == before
@@ -208,7 +211,7 @@ def pair(*files: tuple[str, bytes], study: str = "pair") -> dict[str, Any]:
     ],
 )
 def test_hostile_archives_are_refused_before_anything_is_written(
-    tmp_path: Path, written: dict[str, Any], why: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: dict[str, Any], why: str
 ) -> None:
     write_archive(tmp_path / "pair.zip", **written)
     with pytest.raises(SpanLabError, match=why):
