@@ -23,7 +23,9 @@ FORMAT = 1
 _NAME = re.compile(r"(?!.*(^|/)\.{0,2}(/|$))[^/\\:\x00-\x1f][^\\:\x00-\x1f]{0,400}")
 #: text is packed to a fiftieth at most; a file that grows more was made to grow
 _MOST_GROWTH, _ALWAYS = 200, 1_000_000
-_MOST_FILES, _MOST_BYTES = 1_000_000, 50_000_000_000
+_MOST_GROWTH_IN_ALL, _ALWAYS_IN_ALL = 60, 1_000_000_000
+#: a file is in memory as a whole while it is checked
+_MOST_FILES, _MOST_BYTES, _MOST_OF_A_FILE = 1_000_000, 50_000_000_000, 1_000_000_000
 
 
 def write_archive(path: Path, files: Iterable[tuple[str, bytes]], about: Mapping[str, Any]) -> dict[str, Any]:
@@ -67,8 +69,9 @@ class Archive:
             raise SpanLabError(f"{path} has a file twice, or more than {_MOST_FILES:,}: not an archive of a study")
         for info in infos:
             self._check(info)
-        if sum(info.file_size for info in infos) > _MOST_BYTES:
-            raise SpanLabError(f"{path} would take more than {_MOST_BYTES / 1e9:.0f} GB")
+        size = sum(info.file_size for info in infos)
+        if size > min(_MOST_BYTES, max(_ALWAYS_IN_ALL, _MOST_GROWTH_IN_ALL * path.stat().st_size)):
+            raise SpanLabError(f"{path} would grow to {size:,} bytes, so nothing is unpacked")
         self.contents = self._contents()
         self.files: dict[str, list[Any]] = self.contents["files"]
         if self._infos.keys() ^ {*self.files, CONTENTS}:
@@ -79,7 +82,7 @@ class Archive:
         name, mode = info.filename, info.external_attr >> 16
         if not _NAME.fullmatch(name) or (stat.S_IFMT(mode) not in (0, stat.S_IFREG)):
             raise SpanLabError(f"{self.path}: {name!r} is not an ordinary file in the archive: nothing is unpacked")
-        if info.file_size > max(_ALWAYS, _MOST_GROWTH * info.compress_size):
+        if info.file_size > min(_MOST_OF_A_FILE, max(_ALWAYS, _MOST_GROWTH * info.compress_size)):
             raise SpanLabError(f"{self.path}: {name} would grow to {info.file_size:,} bytes, so nothing is unpacked")
 
     def _contents(self) -> dict[str, Any]:

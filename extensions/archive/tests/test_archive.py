@@ -205,6 +205,7 @@ def pair(*files: tuple[str, bytes], study: str = "pair") -> dict[str, Any]:
         (pair(("data//outside", b"x")), "not an ordinary file"),
         (pair(("C:\\outside", b"x")), "not an ordinary file"),
         (pair(("data/pair/zeros", bytes(40_000_000))), "would grow"),
+        (pair(*((f"data/pair/{number}", bytes(999_999)) for number in range(4))), "would grow"),
         (pair(("codebook.csv", b"x"), ("codebook.csv", b"x")), "a file twice"),
         (pair(study="../outside"), "not an archive of a study"),
         (pair(study="out\0side"), "not an archive of a study"),
@@ -213,6 +214,7 @@ def pair(*files: tuple[str, bytes], study: str = "pair") -> dict[str, Any]:
 def test_hostile_archives_are_refused_before_anything_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: dict[str, Any], why: str
 ) -> None:
+    monkeypatch.setattr("spanlab.extensions.archive.zipped._ALWAYS_IN_ALL", 3_000_000)
     write_archive(tmp_path / "pair.zip", **written)
     with pytest.raises(SpanLabError, match=why):
         spanlab.study_restore(tmp_path / "pair.zip", data=tmp_path / "elsewhere")
