@@ -65,7 +65,7 @@ class Archive:
         except (OSError, zipfile.BadZipFile) as error:
             raise SpanLabError(f"{path} is not an archive of a study: {error}") from None
         self._infos = {info.filename: info for info in infos}
-        if len(self._infos) < len(infos) or len(infos) > _MOST_FILES:
+        if len({name.casefold() for name in self._infos}) < len(infos) or len(infos) > _MOST_FILES:
             raise SpanLabError(f"{path} has a file twice, or more than {_MOST_FILES:,}: not an archive of a study")
         for info in infos:
             self._check(info)

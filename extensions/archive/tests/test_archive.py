@@ -207,6 +207,7 @@ def pair(*files: tuple[str, bytes], study: str = "pair") -> dict[str, Any]:
         (pair(("data/pair/zeros", bytes(40_000_000))), "would grow"),
         (pair(*((f"data/pair/{number}", bytes(999_999)) for number in range(4))), "would grow"),
         (pair(("codebook.csv", b"x"), ("codebook.csv", b"x")), "a file twice"),
+        (pair(("data/pair/P01/x", b"x"), ("data/pair/p01/x", b"x")), "a file twice"),
         (pair(study="../outside"), "not an archive of a study"),
         (pair(study="out\0side"), "not an archive of a study"),
     ],
