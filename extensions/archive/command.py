@@ -78,6 +78,7 @@ def archive(
             "licence": licence,
             "versions": {"spanlab": __version__, "python": platform.python_version()},
         },
+        mode=0o600 if real_ids else 0o666,
     )
     sessions = sum(name.endswith("/session.json") for name in contents["files"])
     whose = "identifiers are in it: keep it as safe as the data" if real_ids else "participants have other names in it"

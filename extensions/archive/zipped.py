@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from spanlab.core import STRICT_JSON, SpanLabError, as_object
-from spanlab.core.atomic_files import aside
+from spanlab.core.atomic_files import aside, replacing, sync_folder
 from spanlab.sessions.studies.participants import misnamed
 
 #: the list of what is in an archive
@@ -28,23 +28,30 @@ _MOST_GROWTH_IN_ALL, _ALWAYS_IN_ALL = 60, 1_000_000_000
 _MOST_FILES, _MOST_BYTES, _MOST_OF_A_FILE = 1_000_000, 50_000_000_000, 1_000_000_000
 
 
-def write_archive(path: Path, files: Iterable[tuple[str, bytes]], about: Mapping[str, Any]) -> dict[str, Any]:
-    """Write an archive, whole or not at all, and return what its list says.
+def write_archive(
+    path: Path, files: Iterable[tuple[str, bytes]], about: Mapping[str, Any], mode: int = 0o666
+) -> dict[str, Any]:
+    """Write an archive, whole or not at all, and return what its list says. It is on the disk then.
 
     Parameters
     ----------
     files : names in the archive, and contents
     about : what its list says besides
+    mode : permissions of the file from its creation on, as far as the system's mask leaves them
     """
     listed: dict[str, list[Any]] = {}
     with aside(path) as hidden:
-        with zipfile.ZipFile(hidden / path.name, "w", zipfile.ZIP_DEFLATED) as made:
+        with (
+            replacing(hidden / path.name, mode=mode) as partial,
+            zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as made,
+        ):
             for name, content in files:
                 listed[name] = [len(content), hashlib.sha256(content).hexdigest()]
                 made.writestr(name, content)
             contents = {"format": FORMAT, **about, "files": listed}
             made.writestr(CONTENTS, json.dumps(contents, indent=1, ensure_ascii=False))
         (hidden / path.name).replace(path)
+        sync_folder(path.parent)
     return contents
 
 

@@ -111,6 +111,7 @@ def test_nothing_in_it_says_who_took_part(here: Path) -> None:
 def test_a_backup_comes_back_as_it_was(here: Path, tmp_path: Path) -> None:
     file, data = archived(here, real_ids=True), tmp_path / "elsewhere"
     spanlab.study_restore(file, data=data, output=tmp_path / "study")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert people(data / "pair") == people(here / "data" / "pair")
     assert [*data_files(here / "data" / "pair")][-1][0].endswith(PEOPLE)  # who comes meanwhile is in it
     assert {name for name in files(data) if "places" in name} == {"pair/places.sqlite"}
