@@ -166,7 +166,7 @@ def _lost(opened: Archive, inside: str, folder: Path) -> list[str]:
 def unpacked(path: Path) -> Path:
     """The data of an archive, in a folder that is there for as long as this program runs."""
     if path not in _opened:
-        opened = Archive(path)
-        _opened[path] = TemporaryDirectory(prefix="spanlab-archive-")
-        opened.unpack("data/", Path(_opened[path].name))
+        made = TemporaryDirectory(prefix="spanlab-archive-")
+        Archive(path).unpack("data/", Path(made.name))
+        _opened[path] = made
     return Path(_opened[path].name)

@@ -8,11 +8,12 @@ import json
 import re
 import stat
 import zipfile
+import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from spanlab.core import STRICT_JSON, SpanLabError, as_object
+from spanlab.core import STRICT_JSON, SpanLabError, as_object, written_in
 from spanlab.core.atomic_files import aside, replacing, sync_folder
 from spanlab.sessions.studies.participants import misnamed
 
@@ -69,7 +70,7 @@ class Archive:
         try:
             self._file = zipfile.ZipFile(path)
             infos = self._file.infolist()
-        except (OSError, zipfile.BadZipFile) as error:
+        except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile) as error:
             raise SpanLabError(f"{path} is not an archive of a study: {error}") from None
         self._infos = {info.filename: info for info in infos}
         if len({name.casefold() for name in self._infos}) < len(infos) or len(infos) > _MOST_FILES:
@@ -86,8 +87,9 @@ class Archive:
             raise SpanLabError(f"{path} is damaged: {other} is in the list or in the file, but not in both")
 
     def _check(self, info: zipfile.ZipInfo) -> None:
-        name, mode = info.filename, info.external_attr >> 16
-        if not _NAME.fullmatch(name) or (stat.S_IFMT(mode) not in (0, stat.S_IFREG)):
+        name, kind = info.filename, stat.S_IFMT(info.external_attr >> 16)
+        packed = info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+        if not _NAME.fullmatch(name) or kind not in (0, stat.S_IFREG) or not packed:
             raise SpanLabError(f"{self.path}: {name!r} is not an ordinary file in the archive: nothing is unpacked")
         if info.file_size > min(_MOST_OF_A_FILE, max(_ALWAYS, _MOST_GROWTH * info.compress_size)):
             raise SpanLabError(f"{self.path}: {name} would grow to {info.file_size:,} bytes, so nothing is unpacked")
@@ -108,7 +110,7 @@ class Archive:
         try:
             with self._file.open(name) as file:
                 return file.read()
-        except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+        except (OSError, ValueError, RuntimeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
             raise SpanLabError(f"{self.path}: {name} cannot be read: {error}") from None
 
     def read(self, name: str) -> bytes:
@@ -129,7 +131,13 @@ class Archive:
         return [name.removeprefix(folder) for name in self.files if name.startswith(folder)]
 
     def unpack(self, folder: str, place: Path) -> None:
-        """Write the files of a folder of the archive."""
+        """Write the files of a folder of the archive.
+
+        Raises
+        ------
+        SpanLabError
+            when one is not what the list says, or cannot be written.
+        """
         for name in self.below(folder):
-            (place / name).parent.mkdir(parents=True, exist_ok=True)
-            (place / name).write_bytes(self.read(folder + name))
+            with written_in((place / name).parent, f"{folder}{name} of {self.path}"):
+                (place / name).write_bytes(self.read(folder + name))
