@@ -23,8 +23,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Literal, TextIO, cast
 
-import psutil
-
 from .errors import SpanLabError, UnwritableError
 
 if sys.platform == "win32":
@@ -93,6 +91,19 @@ def user_cache() -> Path:
     else:
         base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "spanlab"
+
+
+def ordinary(path: Path) -> Path:
+    """The path of what is going to be read as a file. Reading a pipe or a device might never end.
+
+    Raises
+    ------
+    SpanLabError
+        when it is one of them.
+    """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise SpanLabError(f"cannot read {path}: it is not an ordinary file")
+    return path
 
 
 def sync_folder(folder: Path) -> None:
@@ -281,6 +292,8 @@ def first_free_folder(
     SpanLabError
         when it cannot be written, or no name is free.
     """
+    import psutil
+
     ours = f".{platform.node()}-"
     partial = parent / f"{ours}{os.getpid()}-{secrets.token_hex(4)}.part"
     new, name = not parent.exists(), ""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from spanlab.core import STRICT_JSON, SpanLabError, as_object, written_in
-from spanlab.core.atomic_files import aside, replacing, sync_folder
+from spanlab.core.atomic_files import aside, ordinary, replacing, sync_folder
 from spanlab.sessions.studies.participants import misnamed
 
 #: the list of what is in an archive
@@ -68,7 +68,7 @@ class Archive:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            self._file = zipfile.ZipFile(path)
+            self._file = zipfile.ZipFile(ordinary(path))
             infos = self._file.infolist()
         except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile) as error:
             raise SpanLabError(f"{path} is not an archive of a study: {error}") from None
