@@ -86,11 +86,8 @@ Folders = Literal["none", "own", "all"]
 
 def user_cache() -> Path:
     """The user's cache folder, for files that can be fetched or made again."""
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "spanlab"
+    variable, usual = ("LOCALAPPDATA", "AppData/Local") if sys.platform == "win32" else ("XDG_CACHE_HOME", ".cache")
+    return Path(os.environ.get(variable) or Path.home() / usual) / "spanlab"
 
 
 def ordinary(path: Path) -> Path:

@@ -116,8 +116,9 @@ class Folder:
 def _with_variables(spec: dict[str, Any], styles: Sequence[Look]) -> dict[str, Any]:
     """A declaration whose colours of answerers are those of the page, which has one set for light
     and one for dark; conditions keep their own."""
-    named = {look.light: f"var(--agent-{number})" for number, look in enumerate(styles) if look.kind != CONDITION}
-    return recoloured(spec, named)
+    return recoloured(
+        spec, {look.light: f"var(--agent-{number})" for number, look in enumerate(styles) if look.kind != CONDITION}
+    )
 
 
 def names_of_files(names: Iterable[str]) -> Mapping[str, str]:

@@ -60,9 +60,7 @@ def archive(
     if unknown := [name for name in chosen if name not in {field.name for field in loaded.fields}]:
         raise SpanLabError(f"the study asks nobody about '{unknown[0]}'", option="fields")
     left_out: list[str] = []
-    records = data_files(folder)
-    if not real_ids:
-        records = Pseudonyms(folder, chosen).applied(records, left_out)
+    records = data_files(folder) if real_ids else Pseudonyms(folder, chosen).applied(data_files(folder), left_out)
     contents = write_archive(
         place,
         (

@@ -32,8 +32,6 @@ _KEPT = re.compile(
 _LEFT_OUT = ("notes.jsonl", "unfinished.jsonl", "responses.csv", "responses.parquet")
 #: the people of a study: lines in an archive, which needs no database to be read
 PEOPLE = "participants.jsonl"
-#: an identifier that is shorter, or a number, stands for many other things in a text
-_TELLING = 4
 
 
 def study_files(study: Study, real_ids: bool, left_out: list[str]) -> Iterator[tuple[str, bytes]]:
@@ -47,10 +45,9 @@ def study_files(study: Study, real_ids: bool, left_out: list[str]) -> Iterator[t
     place = study.file.parent.resolve()
     allowed = place / ((study.online and study.online.allow) or "")
     found = {study.file, allowed, *(file for file in (study.display, study.font) if file is not None)}
-    for one in study.paradigms:
-        if not in_library(one.source):
-            file = Path(one.source)
-            found |= {*_own(file, file.parent), *(file.parent / name for name in one.paradigm.reader.files)}
+    own = ((Path(one.source), one.paradigm) for one in study.paradigms if not in_library(one.source))
+    for file, paradigm in own:
+        found |= {*_own(file, file.parent), *(file.parent / name for name in paradigm.reader.files)}
     for file in sorted({file.resolve() for file in found if isfile(file)}):
         if file.is_relative_to(place) and (real_ids or file != allowed.resolve()):
             yield f"study/{file.relative_to(place).as_posix()}", file.read_bytes()
@@ -61,10 +58,9 @@ def study_files(study: Study, real_ids: bool, left_out: list[str]) -> Iterator[t
 def _own(file: Path, folder: Path) -> set[Path]:
     """A paradigm file, those that it extends, and what may be their tables of conditions, in a folder."""
     data = as_object(read(file).data)
-    found, extended = {file, folder / str(as_object(data.get("draw")).get(TABLE, ""))}, data.get("extends")
-    if not isinstance(extended, str) or in_library(extended):
-        return found
-    return {*found, *_own(file.parent / extended, folder)}
+    extended, table = data.get("extends"), str(as_object(data.get("draw")).get(TABLE, ""))
+    own = isinstance(extended, str) and not in_library(extended)
+    return {file, folder / table, *(_own(file.parent / str(extended), folder) if own else ())}
 
 
 def data_files(folder: Path) -> Iterator[tuple[str, bytes]]:
@@ -75,8 +71,10 @@ def data_files(folder: Path) -> Iterator[tuple[str, bytes]]:
         kept_otherwise = path.name == ".lock" or path.name.startswith(PLACES)
         if path.is_file() and not path.is_symlink() and not passing and not kept_otherwise:
             yield f"data/{folder.name}/{inside.as_posix()}", path.read_bytes()
-    listed = ({"participant": person.name, **asdict(person)} for person in people(folder))
-    lines = ({key: value for key, value in line.items() if key != "name"} for line in listed)
+    lines = (
+        {"participant" if key == "name" else key: value for key, value in asdict(person).items()}
+        for person in people(folder)
+    )
     yield f"data/{folder.name}/{PEOPLE}", "".join(f"{json.dumps(line)}\n" for line in lines).encode()
 
 
@@ -89,8 +87,7 @@ def people_of(lines: bytes) -> list[Person]:
         when the lines are not those of an archive.
     """
     try:
-        read = [json.loads(line) for line in lines.splitlines()]
-        return [Person(line.pop("participant"), **line) for line in read]
+        return [Person(line.pop("participant"), **line) for line in map(json.loads, lines.splitlines())]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise SpanLabError(f"{PEOPLE} in the archive is damaged; take another copy") from None
 
@@ -106,9 +103,8 @@ def list_people(folder: Path, archived: Collection[Person]) -> None:
     there = people(folder)
     try:
         with changing(folder) as listed:
-            for person in archived:
-                if person not in there:
-                    add(listed, person)
+            for person in (one for one in archived if one not in there):
+                add(listed, person)
     except (OverflowError, UnicodeEncodeError):
         raise SpanLabError(f"{PEOPLE} in the archive is damaged; take another copy") from None
 
@@ -116,8 +112,9 @@ def list_people(folder: Path, archived: Collection[Person]) -> None:
 def codebook() -> bytes:
     """The columns of the response table, and what they mean."""
     text = io.StringIO()
-    rows = ([column.name, column.type, column.unit, column.meaning] for column in COLUMNS)
-    csv.writer(text, lineterminator="\n").writerows([["column", "type", "unit", "meaning"], *rows])
+    csv.writer(text, lineterminator="\n").writerows(
+        [["column", "type", "unit", "meaning"], *([one.name, one.type, one.unit, one.meaning] for one in COLUMNS)]
+    )
     return text.getvalue().encode()
 
 
@@ -140,7 +137,8 @@ class Pseudonyms:
             slug = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-").lower()
             for path in (folder / name).glob("*/[!.]*/session.json"):
                 self._sessions[path.parent.name] = path.parent.name.replace(f"-{slug}-", f"-{label}-", 1)
-        telling = [name for name in self.names if len(name) >= _TELLING and not name.isdigit()]
+        # an identifier that is shorter, or a number, stands for many other things in a text
+        telling = [name for name in self.names if len(name) >= 4 and not name.isdigit()]
         known = sorted(map(re.escape, [*self._sessions, *telling]), key=len, reverse=True)
         self._known = re.compile(rf"(?<![\w-])(?:{'|'.join(known)})(?![\w-])") if known else None
 
@@ -182,7 +180,8 @@ class Pseudonyms:
             return self.names.setdefault(value, f"s{len(self.names) + 1:03d}")  # of who has come meanwhile
         if key == "why" and "identifier" in value:
             return "by the identifier"
-        return value if self._known is None else self._known.sub(self._label, value)
-
-    def _label(self, match: re.Match[str]) -> str:
-        return self._sessions.get(match[0]) or self.names[match[0]]
+        return (
+            value
+            if self._known is None
+            else self._known.sub(lambda match: self._sessions.get(match[0]) or self.names[match[0]], value)
+        )

@@ -77,14 +77,13 @@ class Archive:
             raise SpanLabError(f"{path} has a file twice, or more than {_MOST_FILES:,}: not an archive of a study")
         for info in infos:
             self._check(info)
-        size = sum(info.file_size for info in infos)
-        if size > min(_MOST_BYTES, max(_ALWAYS_IN_ALL, _MOST_GROWTH_IN_ALL * path.stat().st_size)):
+        most = min(_MOST_BYTES, max(_ALWAYS_IN_ALL, _MOST_GROWTH_IN_ALL * path.stat().st_size))
+        if (size := sum(info.file_size for info in infos)) > most:
             raise SpanLabError(f"{path} would grow to {size:,} bytes, so nothing is unpacked")
         self.contents = self._contents()
         self.files: dict[str, list[Any]] = self.contents["files"]
-        if self._infos.keys() ^ {*self.files, CONTENTS}:
-            other = sorted(self._infos.keys() ^ {*self.files, CONTENTS})[0]
-            raise SpanLabError(f"{path} is damaged: {other} is in the list or in the file, but not in both")
+        if other := sorted(self._infos.keys() ^ {*self.files, CONTENTS}):
+            raise SpanLabError(f"{path} is damaged: {other[0]} is in the list or in the file, but not in both")
 
     def _check(self, info: zipfile.ZipInfo) -> None:
         name, kind = info.filename, stat.S_IFMT(info.external_attr >> 16)
@@ -101,8 +100,8 @@ class Archive:
             contents = {}
         listed = as_object(contents.get("files"))
         entries = all(isinstance(one, list) and [*map(type, one)] == [int, str] for one in listed.values())
-        study = contents.get("study")
-        if contents.get("format") != FORMAT or not isinstance(study, str) or misnamed(study) or not entries:
+        named = isinstance(study := contents.get("study"), str) and not misnamed(study)
+        if contents.get("format") != FORMAT or not named or not entries:
             raise SpanLabError(f"{self.path} is not an archive of a study that this version of spanlab can read")
         return contents
 
