@@ -457,10 +457,8 @@ def test_a_report_that_was_killed_on_its_way_to_its_place_is_whole(
 @pytest.mark.parametrize("linked", ["tables", "figures", "../elsewhere"])
 def test_what_others_have_left_as_a_report_takes_no_files_from_elsewhere(tmp_path: Path, linked: str) -> None:
     mine, whole = tmp_path / "mine", tmp_path / "report" / report_folder.WHOLE
-    for file in (mine / "thesis", whole / "gone"):
+    for file in (mine / "thesis", whole / "gone", whole / "report.html"):
         write_whole(file, bytes(mine / "thesis"), folders="all")
     (whole / linked).symlink_to(mine)
-    for name in ("tables/1.csv", "figures/1.svg", "report.html"):
-        write_whole(whole / name, b"", folders="own")
-    report_folder.finish(whole.parent)
+    report_folder.finish(report_folder.Folder(whole).path.parent)
     assert (mine / "thesis").exists()
