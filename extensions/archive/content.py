@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from spanlab.core import SpanLabError, as_object
-from spanlab.core.atomic_files import json_line
 from spanlab.paradigms.language import read
 from spanlab.paradigms.language.own_files import TABLE
 from spanlab.paradigms.language.yaml_source import in_library
@@ -161,7 +160,8 @@ class Pseudonyms:
         try:
             if name.endswith(".jsonl"):
                 lines = content[: content.rfind(b"\n") + 1].splitlines()
-                return b"".join(json_line(self._renamed(json.loads(line))) for line in lines)
+                renamed = (json.dumps(self._renamed(json.loads(line)), separators=(",", ":")) for line in lines)
+                return "".join(f"{line}\n" for line in renamed).encode()
             return (json.dumps(self._renamed(json.loads(content)), indent=1, ensure_ascii=False) + "\n").encode()
         except (ValueError, RecursionError):
             raise SpanLabError(f"{name} is damaged; restore the file from a copy") from None

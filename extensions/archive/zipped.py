@@ -15,13 +15,14 @@ from typing import Any
 
 from spanlab.core import STRICT_JSON, SpanLabError, as_object, written_in
 from spanlab.core.atomic_files import aside, ordinary, replacing, sync_folder
-from spanlab.sessions.studies.participants import misnamed
 
 #: the list of what is in an archive
 CONTENTS = "archive.json"
 FORMAT = 1
 #: names of files in an archive: no way out of the folder, nothing that a system reads otherwise
 _NAME = re.compile(r"(?!.*(^|/)\.{0,2}(/|$))[^/\\:\x00-\x1f][^\\:\x00-\x1f]{0,400}")
+#: names of studies, which are identifiers as those of participants are
+_STUDY = re.compile("[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 #: text is packed to a fiftieth at most; a file that grows more was made to grow
 _MOST_GROWTH, _ALWAYS = 200, 1_000_000
 _MOST_GROWTH_IN_ALL, _ALWAYS_IN_ALL = 60, 1_000_000_000
@@ -100,7 +101,7 @@ class Archive:
             contents = {}
         listed = as_object(contents.get("files"))
         entries = all(isinstance(one, list) and [*map(type, one)] == [int, str] for one in listed.values())
-        named = isinstance(study := contents.get("study"), str) and not misnamed(study)
+        named = isinstance(study := contents.get("study"), str) and _STUDY.fullmatch(study)
         if contents.get("format") != FORMAT or not named or not entries:
             raise SpanLabError(f"{self.path} is not an archive of a study that this version of spanlab can read")
         return contents
