@@ -23,8 +23,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Literal, TextIO, cast
 
-import psutil
-
 from .errors import SpanLabError, UnwritableError
 
 if sys.platform == "win32":
@@ -88,11 +86,21 @@ Folders = Literal["none", "own", "all"]
 
 def user_cache() -> Path:
     """The user's cache folder, for files that can be fetched or made again."""
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "spanlab"
+    variable, usual = ("LOCALAPPDATA", "AppData/Local") if sys.platform == "win32" else ("XDG_CACHE_HOME", ".cache")
+    return Path(os.environ.get(variable) or Path.home() / usual) / "spanlab"
+
+
+def ordinary(path: Path) -> Path:
+    """The path of what is going to be read as a file. Reading a pipe or a device might never end.
+
+    Raises
+    ------
+    SpanLabError
+        when it is one of them.
+    """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise SpanLabError(f"cannot read {path}: it is not an ordinary file")
+    return path
 
 
 def sync_folder(folder: Path) -> None:
@@ -115,7 +123,7 @@ def replacing(
     path: Path, remedy: str = "", folders: Folders = "none", together: bool = False, mode: int = 0o666
 ) -> Generator[Path]:
     """The name of a file to write, beside the place that it takes when the block ends well; it is
-    on the disk then. A file that was there is replaced.
+    on the disk then. A file that was there is replaced; a link that has this name is not followed.
 
     Parameters
     ----------
@@ -135,7 +143,7 @@ def replacing(
         try:
             if folders != "none":
                 path.parent.mkdir(parents=folders == "all", exist_ok=True)
-            os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode))
+            os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), mode))
             yield partial
             with partial.open("rb+") as file:
                 os.fsync(file.fileno())
@@ -194,7 +202,8 @@ def make_folder(folder: Path, what: str = "", remedy: str = "", mode: int = 0o77
 @contextmanager
 def aside(path: Path) -> Generator[Path]:
     """A hidden folder beside a place, in which what takes the place is made: by one process at a time. It is gone
-    when the block ends; what a killed process has left in it is removed by the next.
+    when the block ends; what a killed process has left in it is removed by the next. A link in its place is removed,
+    and not followed.
 
     Raises
     ------
@@ -205,6 +214,8 @@ def aside(path: Path) -> Generator[Path]:
     """
     hidden = path.with_name(f".{path.name}.part")
     try:
+        if hidden.is_symlink():
+            hidden.unlink()
         hidden.mkdir(parents=True, exist_ok=True)
         with only_writer(hidden):
             try:
@@ -278,6 +289,8 @@ def first_free_folder(
     SpanLabError
         when it cannot be written, or no name is free.
     """
+    import psutil
+
     ours = f".{platform.node()}-"
     partial = parent / f"{ours}{os.getpid()}-{secrets.token_hex(4)}.part"
     new, name = not parent.exists(), ""

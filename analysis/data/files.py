@@ -21,6 +21,7 @@ from typing import Any
 import pandas as pd
 from pandas.api.types import union_categoricals
 
+from ...core.atomic_files import ordinary
 from ...core.doors import need
 from ...core.errors import SpanLabError
 
@@ -61,7 +62,7 @@ def read_columns(
     SpanLabError
         when it cannot be read.
     """
-    ending = file.suffix.lower()
+    ending = ordinary(file).suffix.lower()
     try:
         if ending == ".parquet":
             return _parquet(file, pick)

@@ -44,15 +44,15 @@ WHOLE, _GONE = ".report.new", "gone"
 
 def finish(place: Path) -> None:
     """Put a report that is whole in its place, also one whose program was killed meanwhile: the page last, so that it
-    never stands beside the tables of another."""
+    never stands beside the tables of another. With links in it, it is none of ours, and removed."""
     whole = place / WHOLE
-    if (whole / "report.html").exists():
+    if (whole / "report.html").exists() and not any(path.is_symlink() for path in (whole, *whole.rglob("*"))):
         (place / "report.html").unlink(missing_ok=True)
         for folder in ("tables", "figures"):
             (place / folder).mkdir(exist_ok=True)
             for file in (whole / folder).iterdir():
                 file.replace(place / folder / file.name)
-        for name in (whole / _GONE).read_text(encoding="utf-8").splitlines():
+        for name in re.findall(r"(?m)^figures/[\w-]+\.(?:svg|pdf)$", (whole / _GONE).read_text(encoding="utf-8")):
             (place / name).unlink(missing_ok=True)
         (whole / "report.html").replace(place / "report.html")
     shutil.rmtree(whole, ignore_errors=True)
@@ -116,8 +116,9 @@ class Folder:
 def _with_variables(spec: dict[str, Any], styles: Sequence[Look]) -> dict[str, Any]:
     """A declaration whose colours of answerers are those of the page, which has one set for light
     and one for dark; conditions keep their own."""
-    named = {look.light: f"var(--agent-{number})" for number, look in enumerate(styles) if look.kind != CONDITION}
-    return recoloured(spec, named)
+    return recoloured(
+        spec, {look.light: f"var(--agent-{number})" for number, look in enumerate(styles) if look.kind != CONDITION}
+    )
 
 
 def names_of_files(names: Iterable[str]) -> Mapping[str, str]:

@@ -39,8 +39,8 @@ def archive(
 ) -> Result:
     """Put a study into one file: data, study file, paradigms, versions and a codebook.
 
-    Participants get random names, and what was asked about them is left out. With --real-ids everything is kept as it
-    is: a backup, even of a running study.
+    Participants get random names, and what was asked about them is left out, as are files that SpanLab has not written.
+    With --real-ids everything is kept as it is: a backup, even of a running study.
 
     Examples
     --------
@@ -59,12 +59,15 @@ def archive(
     chosen = [fields] if isinstance(fields, str) else list(fields)
     if unknown := [name for name in chosen if name not in {field.name for field in loaded.fields}]:
         raise SpanLabError(f"the study asks nobody about '{unknown[0]}'", option="fields")
-    records = data_files(folder)
-    if not real_ids:
-        records = Pseudonyms(folder, chosen).applied(records)
+    left_out: list[str] = []
+    records = data_files(folder) if real_ids else Pseudonyms(folder, chosen).applied(data_files(folder), left_out)
     contents = write_archive(
         place,
-        (file for part in (study_files(loaded), records, [("codebook.csv", codebook())]) for file in part),
+        (
+            file
+            for part in (study_files(loaded, real_ids, left_out), records, [("codebook.csv", codebook())])
+            for file in part
+        ),
         {
             "study": loaded.name,
             "file": Path(study).name,
@@ -73,10 +76,15 @@ def archive(
             "licence": licence,
             "versions": {"spanlab": __version__, "python": platform.python_version()},
         },
+        mode=0o600 if real_ids else 0o666,
     )
     sessions = sum(name.endswith("/session.json") for name in contents["files"])
     whose = "identifiers are in it: keep it as safe as the data" if real_ids else "participants have other names in it"
-    return Result([f"{place}: {sessions} sessions of {loaded.name}; {whose}"], files=[place])
+    return Result(
+        [f"{place}: {sessions} sessions of {loaded.name}; {whose}"],
+        files=[place],
+        cautions=[f"NOTE left out, {len(left_out)} in all: {', '.join(left_out[:9])}"] * bool(left_out),
+    )
 
 
 @public
@@ -91,6 +99,7 @@ def restore(
     """Bring the data of a study back from its archive.
 
     Nothing is lost: if the folder has data of the study that the archive lacks, or that differ, nothing is written.
+    Files that are there stay as they are, and a session that is running is not written to.
 
     Examples
     --------
@@ -113,20 +122,28 @@ def restore(
             (made / PEOPLE).unlink(missing_ok=True)
             list_people(made, archived)
     else:
-        with only_writer(folder):
-            lost = _lost(opened, inside, folder)
-            if lost := [*lost, *[PLACES] * any(person not in archived for person in people(folder))]:
-                raise SpanLabError(
-                    f"{folder} has data that {archive} lacks, or that differ: {', '.join(lost[:5])}. Nothing was"
-                    " written; give another --data, or move that folder elsewhere"
-                )
-            for file in opened.below(inside):
-                if file != PEOPLE:
-                    make_folder((folder / file).parent)
-                    write_whole(folder / file, opened.read(inside + file))
-            list_people(folder, archived)
+        strangers = any(person not in archived for person in people(folder))
+        if lost := [*_lost(opened, inside, folder), *[PLACES] * strangers]:
+            raise SpanLabError(
+                f"{folder} has data that {archive} lacks, or that differ: {', '.join(lost[:5])}. Nothing was"
+                " written; give another --data, or move that folder elsewhere"
+            )
+        list_people(folder, archived)
+        for file in opened.below(inside):
+            if file != PEOPLE:
+                _bring_back(folder / file, opened.read(inside + file))
     sessions = sum(file.endswith("/session.json") for file in opened.below(inside))
     return Result([f"{folder}: {sessions} sessions of {name}"])
+
+
+def _bring_back(file: Path, content: bytes) -> None:
+    """Write a file of an archive, unless it is there: the session that it belongs to may be running."""
+    if not file.exists() or file.read_bytes() != content:
+        make_folder(file.parent)
+        with only_writer(file.parent):
+            if file.exists() and not content.startswith(file.read_bytes()):
+                raise SpanLabError(f"{file} has other data by now, and keeps them; wait until its session has ended")
+            write_whole(file, content)
 
 
 def _lost(opened: Archive, inside: str, folder: Path) -> list[str]:
@@ -147,7 +164,7 @@ def _lost(opened: Archive, inside: str, folder: Path) -> list[str]:
 def unpacked(path: Path) -> Path:
     """The data of an archive, in a folder that is there for as long as this program runs."""
     if path not in _opened:
-        opened = Archive(path)
-        _opened[path] = TemporaryDirectory(prefix="spanlab-archive-")
-        opened.unpack("data/", Path(_opened[path].name))
+        made = TemporaryDirectory(prefix="spanlab-archive-")
+        Archive(path).unpack("data/", Path(made.name))
+        _opened[path] = made
     return Path(_opened[path].name)

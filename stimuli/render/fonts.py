@@ -18,6 +18,9 @@ from typing import Literal
 
 from PIL import ImageFont
 
+from ...core.atomic_files import ordinary
+from ...core.errors import SpanLabError
+
 Weight = Literal["regular", "semibold"]
 
 _FILES: dict[Weight, str] = {"regular": "OpenSans-Regular.ttf", "semibold": "OpenSans-SemiBold.ttf"}
@@ -67,8 +70,8 @@ def use_font(path: Path | None) -> None:
     """
     if path is not None:
         try:
-            ImageFont.truetype(str(path), 20)
-        except OSError as error:
+            ImageFont.truetype(str(ordinary(path)), 20)
+        except (OSError, SpanLabError) as error:
             raise ValueError(
                 f"{path} cannot be read as a font ({error}); expected a TrueType or OpenType file"
             ) from None

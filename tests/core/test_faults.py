@@ -9,14 +9,16 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
 import pytest
 from faults import CASES, FAULTS, disturbed
 from session_tools import command
 
-from spanlab.core.atomic_files import TakenError, first_free_folder, whole_file, whole_folder
+from spanlab.core.atomic_files import TakenError, first_free_folder, replacing, whole_file, whole_folder, write_whole
 from spanlab.core.errors import SpanLabError
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and limits of Unix")
@@ -100,3 +102,14 @@ def test_two_who_write_the_same_do_not_mix(tmp_path: Path, folder: bool) -> None
 def test_what_is_being_made_is_refused_to_others(tmp_path: Path) -> None:
     with whole_folder(tmp_path / "out") as made, pytest.raises(TakenError), whole_folder(tmp_path / "out"):
         (made / "x").touch()
+
+
+@pytest.mark.parametrize(("target", "written"), [("", whole_file), ("thesis", replacing), ("new", replacing)])
+def test_links_where_something_is_being_made_are_not_followed(
+    tmp_path: Path, target: str, written: Callable[[Path], AbstractContextManager[object]]
+) -> None:
+    write_whole(tmp_path / "home" / "thesis", b"x", folders="own")
+    (tmp_path / ".out.part").symlink_to(tmp_path / "home" / target)
+    with suppress(SpanLabError), written(tmp_path / "out"):
+        pass
+    assert [(file.name, file.read_text()) for file in (tmp_path / "home").iterdir()] == [("thesis", "x")]

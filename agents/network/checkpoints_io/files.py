@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ....core.atomic_files import write_whole
+from ....core.atomic_files import ordinary, write_whole
 from ....core.errors import SpanLabError
 from ..settings import need_torch
 
@@ -68,7 +68,7 @@ def read_content(path: Path, what: str) -> bytes:
         when it cannot be read, or is too large to be one.
     """
     try:
-        if path.stat().st_size > MAX_BYTES:
+        if ordinary(path).stat().st_size > MAX_BYTES:
             raise SpanLabError(
                 f"{path} is larger than any {what} that SpanLab takes ({MAX_BYTES // 10**9} GB); check that it is the"
                 " right file"

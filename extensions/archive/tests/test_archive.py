@@ -14,15 +14,23 @@ from typing import Any
 import pandas as pd
 import pytest
 import study_files
+from image_paradigms import FACES, write_faces
 from study_files import STUDY, files, study_in
 
 import spanlab
-from spanlab.core import SpanLabError
-from spanlab.extensions.archive.content import list_people, people_of
-from spanlab.extensions.archive.zipped import CONTENTS, Archive
+from spanlab.core import SpanLabError, make_folder, only_writer
+from spanlab.extensions.archive.content import PEOPLE, Pseudonyms, data_files, list_people, people_of
+from spanlab.extensions.archive.zipped import CONTENTS, Archive, write_archive
 from spanlab.sessions.studies import people
+from spanlab.sessions.studies.participants import register
 from spanlab.sessions.studies.study import load_study
 
+OWN = """
+study: pair
+title: Faces
+paradigms: [own/faces.yaml, {paradigm: ../faces.yaml, as: outside}]
+online: {admission: list, allow: ids.txt}
+"""
 NAMES = ("unmistakable-1", "7", "vsr")
 
 
@@ -45,6 +53,11 @@ def archived(folder: Path, **options: Any) -> Path:
     file = folder / "pair.zip"
     spanlab.study_archive(folder / "study.yaml", file, data=folder / "data", **options)
     return file
+
+
+def records(folder: Path) -> dict[str, bytes]:
+    """The files of a study, locks and people apart."""
+    return {name: text for name, text in files(folder).items() if not name.endswith((".lock", ".sqlite"))}
 
 
 def report(data: Path, output: Path) -> dict[str, pd.DataFrame]:
@@ -70,10 +83,17 @@ def test_the_report_elsewhere_is_the_same(here: Path, tmp_path: Path) -> None:
 
 
 def test_nothing_in_it_says_who_took_part(here: Path) -> None:
-    opened = Archive(archived(here))
+    session = next(here.glob("data/pair/unmistakable-1/*/*/session.json")).parent
+    (session / "unmistakable.txt").write_text("unmistakable")
+    (session / "events.jsonl").write_bytes((session / "events.jsonl").read_bytes().partition(b"\n")[0] + b"\n")
+    assert "unmistakable.txt" in str(
+        spanlab.study_archive(here / "study.yaml", here / "x.zip", data=here / "data").cautions
+    )
+    opened = Archive(here / "x.zip")
     for name in opened.files:
         text = f"{name}\n{opened.read(name).decode()}"
         assert "unmistakable" not in text
+        assert not name.endswith(".jsonl") or all(map(json.loads, text.splitlines()[1:]))
         for part in re.findall(r'"participant": ?"([^"]*)"', text):
             assert re.fullmatch(r"s00[123]", part), name
         assert not re.search(r'"(age|sex|hours)": ?("|[0-9])', text) or name.startswith("study/")
@@ -81,19 +101,21 @@ def test_nothing_in_it_says_who_took_part(here: Path) -> None:
     spanlab_fields = Archive(archived(here, fields="age"))
     heads = [json.loads(spanlab_fields.read(name)) for name in spanlab_fields.files if name.endswith("battery.json")]
     assert [head["fields"] for head in heads] == [{"age": 23}] * 3
+    drawn = Pseudonyms(here / "data" / "pair")
+    register(here / "data" / "pair", "unmistakable-2", "person")
+    assert not [
+        name for name, content in drawn.applied(data_files(here / "data" / "pair"), []) if b"unmistakable" in content
+    ]
 
 
 def test_a_backup_comes_back_as_it_was(here: Path, tmp_path: Path) -> None:
     file, data = archived(here, real_ids=True), tmp_path / "elsewhere"
     spanlab.study_restore(file, data=data, output=tmp_path / "study")
     assert people(data / "pair") == people(here / "data" / "pair")
+    assert [*data_files(here / "data" / "pair")][-1][0].endswith(PEOPLE)  # who comes meanwhile is in it
     assert {name for name in files(data) if "places" in name} == {"pair/places.sqlite"}
-
-    def records(folder: Path) -> dict[str, bytes]:
-        return {name: text for name, text in files(folder).items() if not name.endswith((".lock", ".sqlite"))}
-
     assert records(data) == records(here / "data")
-    assert stat.S_IMODE((data / "pair").stat().st_mode) == 0o700
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (data / "pair", file)] == [0o700, 0o600]
     study = load_study(tmp_path / "study" / "study.yaml")
     study_files.take(study, data, "p09")
     with pytest.raises(SpanLabError, match="p09/session-1/battery"):
@@ -101,105 +123,131 @@ def test_a_backup_comes_back_as_it_was(here: Path, tmp_path: Path) -> None:
     assert (data / "pair" / "p09").exists()
 
 
-@pytest.mark.parametrize("changes", ["more", "longer", "other", "none", "shorter"])
-def test_restoring_loses_nothing(here: Path, changes: str) -> None:
+@pytest.mark.parametrize("content", [b"", b'{"participant": "unmist', b'{"note": "\xff"}\n', b'{"note": "\\ud800"}'])
+def test_damaged_records_are_in_no_archive(here: Path, content: bytes) -> None:
+    next(here.glob("data/pair/7/*/*/session.json")).write_bytes(content)
+    with pytest.raises(SpanLabError, match=r"session\.json is damaged"):
+        archived(here)
+
+
+@pytest.mark.parametrize("real_ids", [True, False])
+def test_a_study_with_files_of_its_own_comes_back(tmp_path: Path, real_ids: bool) -> None:
+    lab, data = tmp_path / "lab", tmp_path / "data"
+    make_folder(data / "pair")
+    write_faces(tmp_path)
+    write_faces(lab / "own", FACES.replace("draw:", "draw:\n  table: hues.csv"))
+    for name, text in (("own/hues.csv", "hue\n1\n2\n"), ("ids.txt", "p01\n"), ("study.yaml", OWN)):
+        (lab / name).write_text(text)
+    said = spanlab.study_archive(lab / "study.yaml", tmp_path / "x.zip", data=data, real_ids=real_ids)
+    assert [name in str(said.cautions) for name in ("ids.txt", "faces.yaml", "hues.csv")] == [not real_ids, True, False]
+    spanlab.study_restore(tmp_path / "x.zip", data=tmp_path / "elsewhere", output=tmp_path / "restored")
+    assert load_study(tmp_path / "restored" / "study.yaml").paradigms[0].paradigm.reader.files
+    assert (tmp_path / "restored" / "ids.txt").exists() == real_ids
+
+
+@pytest.mark.parametrize("changes", ["more", "longer", "meanwhile", "other", "none", "shorter", "running"])
+def test_restoring_loses_nothing(here: Path, monkeypatch: pytest.MonkeyPatch, changes: str) -> None:
     file, folder = archived(here, real_ids=True), here / "data" / "pair"
     events = next(folder.glob("7/*/*/events.jsonl"))
     whole = events.read_bytes()
     if changes == "more":
         (folder / "further.txt").write_text("x")
-    elif changes == "longer":
+    elif changes in ("longer", "meanwhile"):
         events.write_bytes(whole + b'{"event":"resumed"}\n')
     elif changes == "other":
         events.with_name("session.json").write_text("{}")
-    elif changes == "shorter":
+    elif changes in ("shorter", "running"):
         events.write_bytes(whole[: len(whole) // 2])
         shutil.rmtree(folder / "vsr")
-    before = files(folder)
+    before = records(folder)
     if changes in ("none", "shorter"):
-        spanlab.study_restore(file, data=here / "data")
-        assert events.read_bytes() == whole
-        assert (folder / "vsr").is_dir()
+        running = next(folder.glob("unmistakable-1/*/*/events.jsonl"))
+        with only_writer(running.parent), running.open("ab") as session:
+            spanlab.study_restore(file, data=here / "data")
+            session.write(b"recorded")
+        assert running.read_bytes().endswith(b"recorded")
+        assert (events.read_bytes(), (folder / "vsr").is_dir()) == (whole, True)
         return
-    with pytest.raises(SpanLabError, match="Nothing was written"):
+    if changes == "meanwhile":  # after it was looked at
+        monkeypatch.setattr("spanlab.extensions.archive.command._lost", lambda *_: [])
+    with (
+        only_writer(events.parent if changes == "running" else here),
+        pytest.raises(SpanLabError, match=r"Nothing was written|in use|other data by now"),
+    ):
         spanlab.study_restore(file, data=here / "data")
-    assert {name for name in files(folder) if not name.endswith(".lock")} == {
-        name for name in before if not name.endswith(".lock")
-    }
+    assert records(folder) == before
 
 
 def test_people_of_a_hostile_archive_are_not_listed(here: Path) -> None:
     folder = here / "data" / "pair"
     before = people(folder)
-    for line in (b'{"participant":"../x","number":9,"kind":"person","at":""}', b'{"number":9}', b"[]"):
+    for line in (
+        b'{"participant":"../x","number":9,"kind":"person","at":""}',
+        b'{"participant":"x","number":1180591620717411303424,"kind":"person","at":""}',
+        b'{"participant":"x","number":9,"kind":"person","at":"\\ud800"}',
+        b'{"number":9}',
+        b"[]",
+    ):
         with pytest.raises(SpanLabError, match="damaged"):
             list_people(folder, [*before, *people_of(line)])
         assert people(folder) == before
 
 
-def climbing(made: zipfile.ZipFile) -> None:
-    made.writestr("data/pair/../../../outside", "x")
+def pair(*files: tuple[str, bytes], study: str = "pair", old: bytes = b"", new: bytes = b"") -> Callable[[Path], None]:
+    """Writes an archive of these files, and something else in a place of it."""
+
+    def write(place: Path) -> None:
+        write_archive(place, files, {"study": study})
+        place.write_bytes(place.read_bytes().replace(old, new))
+
+    return write
 
 
-def absolute(made: zipfile.ZipFile) -> None:
-    made.writestr("/outside", "x")
+#: a file that packing leaves as it is, and how the heads of files begin: with a version, and how they are packed
+NOISE, HEAD = ("data/pair/x", bytes(range(256))), b"\x14\0\0\0\x08\0"
 
 
-def drive(made: zipfile.ZipFile) -> None:
-    made.writestr("C:\\outside", "x")
-
-
-def link(made: zipfile.ZipFile) -> None:
-    info = zipfile.ZipInfo("data/pair/link")
-    info.external_attr = (stat.S_IFLNK | 0o777) << 16
-    made.writestr(info, "/etc/passwd")
-
-
-def bomb(made: zipfile.ZipFile) -> None:
-    made.writestr("data/pair/zeros", bytes(40_000_000))
-
-
-def unlisted(made: zipfile.ZipFile) -> None:
-    made.writestr("data/pair/further", "x")
-
-
-def twice(made: zipfile.ZipFile) -> None:
-    with pytest.warns(UserWarning, match="Duplicate"):
-        made.writestr("codebook.csv", "x")
-
-
-@pytest.mark.parametrize("attack", [climbing, absolute, drive, link, bomb, unlisted, twice])
-def test_hostile_archives_are_refused_before_anything_is_written(
-    here: Path, tmp_path: Path, attack: Callable[[zipfile.ZipFile], None]
-) -> None:
-    file = archived(here)
-    with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as made:
-        attack(made)
-    before = {name for name in files(tmp_path) if "elsewhere" in name or "outside" in name}
-    with pytest.raises(SpanLabError):
-        spanlab.study_restore(file, data=tmp_path / "elsewhere")
-    with pytest.raises(SpanLabError):
-        spanlab.compare(file, tmp_path / "report")
-    assert {name for name in files(tmp_path) if "elsewhere" in name or "outside" in name} == before
-
-
+@pytest.mark.filterwarnings("ignore:Duplicate name")
 @pytest.mark.parametrize(
-    "list_", ["[]", '{"format": 2}', '{"format": 1, "study": "x", "files": {"a": 1}}', "[" * 100_000]
+    ("written", "why"),
+    [
+        (pair(("data/pair/../../../outside", b"x")), "not an ordinary file"),
+        (pair(("data/pair/.", b"x")), "not an ordinary file"),
+        (pair(("/outside", b"x")), "not an ordinary file"),
+        (pair(("data//outside", b"x")), "not an ordinary file"),
+        (pair(("C:\\outside", b"x")), "not an ordinary file"),
+        (pair(("data/pair/zeros", bytes(40_000_000))), "would grow"),
+        (pair(*((f"data/pair/{number}", bytes(999_999)) for number in range(4))), "would grow"),
+        (pair(("codebook.csv", b"x"), ("codebook.csv", b"x")), "a file twice"),
+        (pair(("data/pair/P01/x", b"x"), ("data/pair/p01/x", b"x")), "a file twice"),
+        (pair(NOISE, old=HEAD, new=b"\x63\0\0\0\x08\0"), r"not an archive of a study: .*version 9\.9"),
+        (pair(NOISE, old=HEAD, new=b"\x14\0\0\0\x0e\0"), "not an ordinary file"),
+        (pair(("ü", b""), old="ü".encode(), new=b"\xff\xff"), "not an archive of a study"),
+        (pair(NOISE, old=b"/x\1\0\1", new=b"/x\xff\0\1"), "data/pair/x cannot be read"),
+        (pair(NOISE, old=b"\1\2\3\4\5", new=b"\5\4\3\2\1"), "data/pair/x cannot be read"),
+        # with the same checksum, which a zip file has
+        (pair(NOISE, old=b"\1\2\3\4\5", new=b"\x40\4\x72\xdf\4"), "damaged: data/pair/x is not what its list says"),
+        (pair(NOISE, old=b"data/pair/x", new=b"data/pair/y"), "not in both"),
+        # the permissions of a file, and those of a link
+        (pair(NOISE, old=b"\0\0\x80\1", new=b"\0\0\x80\xa1"), "not an ordinary file"),
+        (pair(("data/pair/a", b""), ("data/pair/a/b", b"")), "cannot write"),
+        (pair(("data/pair/" + "a" * 300, b"")), "cannot write"),
+        (lambda place: place.write_bytes(b"PK"), "not an archive of a study"),
+        (pair(study="../outside"), "not an archive of a study"),
+        (pair(study="out\0side"), "not an archive of a study"),
+        *(
+            (lambda place, text=text: zipfile.ZipFile(place, "w").writestr(CONTENTS, text), "not an archive of a study")
+            for text in ("[]", '{"format": 2}', '{"format": 1, "study": "x", "files": {"a": 1}}', "[" * 100_000)
+        ),
+    ],
 )
-def test_lists_that_are_none(tmp_path: Path, list_: str) -> None:
-    with zipfile.ZipFile(tmp_path / "x.zip", "w") as made:
-        made.writestr(CONTENTS, list_)
-    with pytest.raises(SpanLabError, match="not an archive of a study"):
-        Archive(tmp_path / "x.zip")
-    (tmp_path / "y.zip").write_bytes(b"PK")
-    with pytest.raises(SpanLabError, match="not an archive of a study"):
-        Archive(tmp_path / "y.zip")
-
-
-def test_a_changed_file_is_noticed(here: Path) -> None:
-    file, changed = archived(here), here / "changed.zip"
-    with zipfile.ZipFile(file) as before, zipfile.ZipFile(changed, "w") as after:
-        for name in before.namelist():
-            after.writestr(name, before.read(name) + (b"x" if name == "codebook.csv" else b""))
-    with pytest.raises(SpanLabError, match=r"damaged: codebook\.csv"):
-        Archive(changed).read("codebook.csv")
+def test_hostile_archives_are_refused_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: Callable[[Path], object], why: str
+) -> None:
+    monkeypatch.setattr("spanlab.extensions.archive.zipped._ALWAYS_IN_ALL", 3_000_000)
+    written(tmp_path / "pair.zip")
+    with pytest.raises(SpanLabError, match=why):
+        spanlab.study_restore(tmp_path / "pair.zip", data=tmp_path / "elsewhere")
+    with pytest.raises(SpanLabError, match=why):
+        spanlab.compare(tmp_path / "pair.zip", tmp_path / "report")
+    assert [*files(tmp_path)] == ["pair.zip"]

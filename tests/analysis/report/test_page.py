@@ -22,6 +22,7 @@ from spanlab.analysis.data.sessions import Head, facts_of, unfinished
 from spanlab.analysis.report import folder as report_folder
 from spanlab.analysis.report.page import Options, compare
 from spanlab.api import read_rules
+from spanlab.core.atomic_files import write_whole
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.design import session_design
@@ -451,3 +452,13 @@ def test_a_report_that_was_killed_on_its_way_to_its_place_is_whole(
         assert not (place / ".report.new").exists()
     assert standing == [{"1"}] * standing.count({"1"}) + [{"2"}] * (moment - standing.count({"1"}))
     assert 5 < moment < 19
+
+
+@pytest.mark.parametrize("linked", ["tables", "figures", "../elsewhere"])
+def test_what_others_have_left_as_a_report_takes_no_files_from_elsewhere(tmp_path: Path, linked: str) -> None:
+    mine, whole = tmp_path / "mine", tmp_path / "report" / report_folder.WHOLE
+    for file in (mine / "thesis", whole / "gone", whole / "report.html"):
+        write_whole(file, bytes(mine / "thesis"), folders="all")
+    (whole / linked).symlink_to(mine)
+    report_folder.finish(report_folder.Folder(whole).path.parent)
+    assert (mine / "thesis").exists()

@@ -15,12 +15,15 @@ from command_line import Run, complaint
 from effort import HANGS_S
 from study_files import STUDY, study_in
 
+import spanlab
+from spanlab.agents.network.checkpoints_io.files import read_content
 from spanlab.core.errors import ParadigmError, SpanLabError
 from spanlab.sessions import read_session
 from spanlab.sessions.studies.schema import COMMON, FieldPart, read_typed
 from spanlab.sessions.studies.study import is_study, load_study, study_from_data
 from spanlab.sessions.studies.visit import VisitRequest, questions, sit_down
 from spanlab.sessions.studies.visit_files import read_head
+from spanlab.stimuli.render.fonts import use_font
 
 
 def test_a_study_is_what_its_file_says(tmp_path: Path) -> None:
@@ -266,19 +269,26 @@ def test_mistakes_are_told_with_their_line(tmp_path: Path, text: str) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no such files")
 def test_what_is_no_ordinary_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "study.yaml")
     (tmp_path / "session").mkdir()
-    os.mkfifo(tmp_path / "session" / "session.json")
+    for name in ("study.yaml", "table.csv", "study.zip", "font.ttf", "weights.pt", "session/session.json"):
+        os.mkfifo(tmp_path / name)
     said: list[str] = []
 
     def look(reads: Callable[[Path], object], path: Path) -> None:
         try:
             reads(path)
-        except SpanLabError as error:
+        except (SpanLabError, ValueError) as error:
             said.append(str(error))
 
-    for reads, path in ((load_study, tmp_path / "study.yaml"), (read_session, tmp_path / "session")):
-        looking = threading.Thread(target=look, args=(reads, path), daemon=True)
+    for reads, name, why in (
+        (read_session, "session", "has no session.json"),
+        (load_study, "study.yaml", "not an ordinary file"),
+        (lambda path: spanlab.compare(path, path.parent), "table.csv", "not an ordinary file"),
+        (spanlab.study_restore, "study.zip", "not an ordinary file"),
+        (use_font, "font.ttf", "not an ordinary file"),
+        (lambda path: read_content(path, "file"), "weights.pt", "not an ordinary file"),
+    ):
+        looking = threading.Thread(target=look, args=(reads, tmp_path / name), daemon=True)
         looking.start()
         looking.join(HANGS_S)
-    assert ["not an ordinary file" in said[0], "has no session.json" in said[1]] == [True, True]
+        assert why in said.pop()
