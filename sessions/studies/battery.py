@@ -237,8 +237,10 @@ class Battery:
         if decided == "refuse":
             self._note("refused", text=hashed)
             self.give_up_place(REFUSED)
-            self._page("thanks", self._say("refused"), "end")
-            raise NoConsentError(str(self.visit.person.name))
+            try:
+                self._page("thanks", self._say("refused"), "end")
+            finally:  # however that page ends, the identifier does not stay
+                raise NoConsentError(str(self.visit.person.name))
         self._note("consent", text=hashed)
 
     def _ask_about_participant(self, head: Mapping[str, Any]) -> None:
