@@ -382,6 +382,7 @@ def test_a_number_without_seeds_is_refused_before_it_is_given(study: Study, data
         ("-x", "begins with a letter or digit; found '-'"),
         ("a" * 41, "found 41 characters"),
         ("con", "Windows reserves the name 'con'"),
+        ("Refused-person-1", "'Refused-person-1' stands for somebody who has refused"),
         ("", "this is required"),
     ],
 )
