@@ -122,21 +122,26 @@ def misnamed(name: str, language: str = "en") -> str | None:
 
 
 @contextmanager
-def changing(folder: Path) -> Generator[sqlite3.Connection]:
+def changing(folder: Path, mode: int = 0o777) -> Generator[sqlite3.Connection]:
     """Change the list of people in the data folder of a study, which is made when it is missing: all that the
     block does, or nothing. Other processes wait meanwhile. It is on the disk when the block ends.
+
+    Parameters
+    ----------
+    mode : permissions of what is made, as far as the system's mask leaves them; the list has none that its folder
+        lacks
 
     Raises
     ------
     SpanLabError
         when the file cannot be written, or is damaged.
     """
-    make_folder(folder, remedy="choose another folder with --data")
+    make_folder(folder, remedy="choose another folder with --data", mode=mode)
     file = folder / PLACES
     try:
         if not file.exists():  # a file that is opened and closed ends the locks of the whole process on it
             with suppress(FileExistsError):
-                os.close(os.open(file, os.O_CREAT | os.O_EXCL, folder.stat().st_mode & 0o666))
+                os.close(os.open(file, os.O_CREAT | os.O_EXCL, folder.stat().st_mode & mode & 0o666))
         with closing(sqlite3.connect(file, _PATIENCE_S, isolation_level=None)) as listed:
             listed.execute("PRAGMA secure_delete = ON")  # a name that is forgotten is nowhere in the file
             listed.execute("BEGIN IMMEDIATE")

@@ -333,7 +333,7 @@ def sit_down(study: Study, data: Path, request: VisitRequest, now: Callable[[], 
     """
     _check(study, data, request, places=False)
     folder = data / study.name
-    make_folder(folder, remedy="choose another folder with --data", mode=0o777 if study.shared else 0o700)
+    make_folder(folder, remedy="choose another folder with --data", mode=study.mode)
     person = register(
         folder,
         request.participant.strip(),

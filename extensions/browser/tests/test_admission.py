@@ -206,7 +206,7 @@ def test_signed_links_let_in_and_no_other(tmp_path: Path, run: Run) -> None:
     assert key.stat().st_mode & 0o077 == 0
     key.write_text("nothing")
     with pytest.raises(SpanLabError, match="cannot be used"):
-        Tickets.of_study("athome", tmp_path / "data")
+        Tickets.of_study(offer.study, tmp_path / "data")
 
 
 def test_links_have_no_meaning_where_everybody_is_let_in(

@@ -10,6 +10,10 @@ import pytest
 from session_tools import AtTheWindow, Guessing, Saying, start
 from study_files import STUDY, sit, study_in
 
+from spanlab.extensions.browser.visits.admission import Tickets
+from spanlab.extensions.browser.visits.neighbours import Neighbours
+from spanlab.extensions.browser.visits.offers import StudyOffer
+from spanlab.extensions.browser.visits.one_paradigm import ParadigmOffer
 from spanlab.paradigms import load_paradigm
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
@@ -36,6 +40,16 @@ def test_a_session_of_a_person_can_be_read_by_its_owner_alone(tmp_path: Path) ->
 def test_a_study_can_be_read_by_its_owner_alone_unless_its_file_says_otherwise(
     tmp_path: Path, text: str, wanted: int
 ) -> None:
-    sit(study_in(tmp_path, STUDY + text), tmp_path / "data")
-    assert mode(tmp_path / "data" / "pair") == wanted
-    assert (tmp_path / "data" / "pair" / "places.sqlite").exists()
+    """Whether a server of several workers, links or the first participant makes the folder."""
+    begin_workers = lambda study, data: Neighbours(*StudyOffer(study, data).exchange).forget()  # noqa: E731
+    for number, makes in enumerate((sit, Tickets.of_study, begin_workers)):
+        makes(study_in(tmp_path, STUDY + text), data := tmp_path / f"data-{number}")
+        sit(study_in(tmp_path, STUDY + text), data, "p02")
+        assert (mode(data / "pair"), mode(data / "pair" / "places.sqlite")) == (wanted, wanted & 0o666)
+    assert mode(tmp_path / "data-1" / "pair" / ".links.key") == 0o600
+
+
+def test_those_whom_workers_serve_with_a_paradigm_are_listed_for_its_owner_alone(tmp_path: Path) -> None:
+    (data := tmp_path / "data").mkdir()
+    Neighbours(*ParadigmOffer.checked("vsr", data, trials=1).exchange).forget()
+    assert mode(data / "places.sqlite") == 0o600
