@@ -4,9 +4,11 @@ connections are closed."""
 from __future__ import annotations
 
 import json
+import os
 import socket
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from spanlab.core.errors import SpanLabError
+from spanlab.extensions.browser.visits import admission
 from spanlab.extensions.browser.visits import serving as serving_module
 from spanlab.extensions.browser.visits.admission import UNCONFIRMED_S, Admission, Tickets
 from spanlab.extensions.browser.visits.messages import Hello
@@ -207,6 +210,21 @@ def test_signed_links_let_in_and_no_other(tmp_path: Path, run: Run) -> None:
     key.write_text("nothing")
     with pytest.raises(SpanLabError, match="cannot be used"):
         Tickets.of_study(offer.study, tmp_path / "data")
+
+
+def test_links_that_are_made_at_the_same_time_have_the_same_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, waits = offer_of(tmp_path).study, iter((0.1, 0.4))
+
+    def slowly(size: int) -> str:
+        time.sleep(next(waits))
+        return os.urandom(size).hex()
+
+    monkeypatch.setattr(admission.secrets, "token_hex", slowly)
+    with ThreadPoolExecutor(2) as pool:
+        made = {*pool.map(lambda _: Tickets.of_study(study, tmp_path / "data").sign("p-1"), range(2))}
+    assert len(made) == 1
 
 
 def test_links_have_no_meaning_where_everybody_is_let_in(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from spanlab.core import SpanLabError, make_folder, write_whole
+from spanlab.core import SpanLabError, make_folder, only_writer, write_whole
 from spanlab.sessions.studies import Study
 
 #: A visit at whose page nobody has done anything is kept for so many seconds, if others need the
@@ -140,7 +140,9 @@ class Tickets:
         try:
             if not file.exists():
                 make_folder(file.parent, mode=study.mode)
-                write_whole(file, secrets.token_hex(32).encode(), mode=0o600)
+                with only_writer(file.parent, patience_s=20):
+                    if not file.exists():
+                        write_whole(file, secrets.token_hex(32).encode(), mode=0o600)
             key = bytes.fromhex(file.read_text(encoding="ascii"))
         except (OSError, ValueError) as error:
             raise SpanLabError(f"the key of the links in {file} cannot be used ({error})") from None
