@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from spanlab.extensions.browser.visits.neighbours import Neighbours
 from spanlab.extensions.browser.visits.offers import StudyOffer
 from spanlab.extensions.browser.visits.one_paradigm import ParadigmOffer
 from spanlab.paradigms import load_paradigm
+from spanlab.sessions.studies import Study
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
 
@@ -36,20 +37,23 @@ def test_a_session_of_a_person_can_be_read_by_its_owner_alone(tmp_path: Path) ->
     assert mode(start(tmp_path, vsr, Saying(Guessing()), 2).folder) == 0o755
 
 
+def begin_workers(study: Study, data: Path) -> None:
+    Neighbours(*StudyOffer(study, data).exchange).forget()
+
+
+@pytest.mark.parametrize("makes", [sit, Tickets.of_study, begin_workers])
 @pytest.mark.parametrize(("text", "wanted"), [("", 0o700), ("shared: true\n", 0o755)])
 def test_a_study_can_be_read_by_its_owner_alone_unless_its_file_says_otherwise(
-    tmp_path: Path, text: str, wanted: int
+    tmp_path: Path, text: str, wanted: int, makes: Callable[[Study, Path], object]
 ) -> None:
-    """Whether a server of several workers, links or the first participant makes the folder."""
-    begin_workers = lambda study, data: Neighbours(*StudyOffer(study, data).exchange).forget()  # noqa: E731
-    for number, makes in enumerate((sit, Tickets.of_study, begin_workers)):
-        makes(study_in(tmp_path, STUDY + text), data := tmp_path / f"data-{number}")
-        sit(study_in(tmp_path, STUDY + text), data, "p02")
-        assert (mode(data / "pair"), mode(data / "pair" / "places.sqlite")) == (wanted, wanted & 0o666)
-    assert mode(tmp_path / "data-1" / "pair" / ".links.key") == 0o600
+    """Whoever comes first and makes the folder."""
+    makes(study := study_in(tmp_path, STUDY + text), data := tmp_path / "data")
+    folder = sit(study, data, "p02").folder.parents[1]
+    assert (mode(folder), mode(folder / "places.sqlite")) == (wanted, wanted & 0o666)
+    assert {mode(key) for key in folder.glob(".links.key")} <= {0o600}
 
 
 def test_those_whom_workers_serve_with_a_paradigm_are_listed_for_its_owner_alone(tmp_path: Path) -> None:
-    (data := tmp_path / "data").mkdir()
-    Neighbours(*ParadigmOffer.checked("vsr", data, trials=1).exchange).forget()
-    assert mode(data / "places.sqlite") == 0o600
+    tmp_path.chmod(0o755)
+    Neighbours(*ParadigmOffer.checked("vsr", tmp_path, trials=1).exchange).forget()
+    assert mode(tmp_path / "places.sqlite") == 0o600
