@@ -28,6 +28,7 @@ from .schema import EndingName
 from .study import Study, StudyParadigm
 from .visit import Visit, agreed_in
 from .visit_files import HEAD, JOURNAL, read_head, read_journal, skipped, states
+from .withdrawal import of_app, remove
 
 #: Whoever looks whether a session is running holds its lock for a moment.
 _LOOKED_AT_S = 1.0
@@ -142,6 +143,7 @@ class Battery:
             finally:
                 self.agent.close()
         forget_refusal(self.visit.folder.parent.parent, self.visit.person)
+        remove(of_app(self.visit.data / ".app" / "jobs", str(self.visit.person.name)))
         raise refusal
 
     @property
