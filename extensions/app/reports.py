@@ -121,7 +121,6 @@ class Reports:
             if (report := self.report(name)) is not None and report.job.state == "runs":
                 return report.job
             folder = self._folder / name
-            make_folder(self._folder.parent, mode=0o700)
             make_folder(folder, f"the report to {folder}")
             # with another app
             write_json(folder / _CHOSEN, {"sessions": {line.path: line.state for line in chosen}}, together=True)

@@ -20,7 +20,7 @@ from spanlab.sessions import read_session
 from spanlab.sessions.studies.schema import COMMON, FieldPart, read_typed
 from spanlab.sessions.studies.study import is_study, load_study, study_from_data
 from spanlab.sessions.studies.visit import VisitRequest, questions, sit_down
-from spanlab.sessions.studies.visit_files import read_head
+from spanlab.sessions.studies.visit_files import read_head, read_journal
 
 
 def test_a_study_is_what_its_file_says(tmp_path: Path) -> None:
@@ -268,7 +268,8 @@ def test_mistakes_are_told_with_their_line(tmp_path: Path, text: str) -> None:
 def test_what_is_no_ordinary_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "study.yaml")
     (tmp_path / "session").mkdir()
-    os.mkfifo(tmp_path / "session" / "session.json")
+    for name in ("session.json", "battery.json", "battery.jsonl"):
+        os.mkfifo(tmp_path / "session" / name)
     said: list[str] = []
 
     def look(reads: Callable[[Path], object], path: Path) -> None:
@@ -277,8 +278,10 @@ def test_what_is_no_ordinary_file_is_refused_and_not_waited_for(tmp_path: Path) 
         except SpanLabError as error:
             said.append(str(error))
 
-    for reads, path in ((load_study, tmp_path / "study.yaml"), (read_session, tmp_path / "session")):
+    for reads in (load_study, read_session, read_head, read_journal):
+        path = tmp_path / ("study.yaml" if reads is load_study else "session")
         looking = threading.Thread(target=look, args=(reads, path), daemon=True)
         looking.start()
         looking.join(HANGS_S)
-    assert ["not an ordinary file" in said[0], "has no session.json" in said[1]] == [True, True]
+    told = ("not an ordinary file", "has no session.json", "battery.json cannot be read", "battery.jsonl:1 is damaged")
+    assert [part in whole for part, whole in zip(told, said, strict=True)] == [True] * 4
