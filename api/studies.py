@@ -626,17 +626,17 @@ def study_withdraw(
     person, folder, place = None if alone else _withdrawing(study, participant, root, forget), root, root
     if person is None:
         owned = withdrawal.of_paradigm(root, study, participant)
-        if not owned.folders:
-            raise SpanLabError(f"{participant} has no session of {study} in {root} outside studies")
     else:
         folder = root / person[0]
         place = folder / participant
         owned = withdrawal.in_study(folder, person[1])
     found = withdrawal.traces(root, participant, owned)
+    if not (person or owned.folders or found.replays):
+        raise SpanLabError(f"{participant} has no session of {study} in {root} outside studies")
     print(f"To be removed permanently: {owned.files} files ({owned.size / 1e6:.1f} MB) in {place}")
     print(*(f"  {line}" for line in owned.lines), sep="\n")
     for line, paths in (
-        ("the same answers, given again by a program", found.replays),
+        ("the same answers, given again by a program, or left by an interrupted withdrawal", found.replays),
         ("made again when it is needed", found.kept),
         ("has the same trials; the name of the session is taken out", found.linked),
     ):
@@ -654,9 +654,14 @@ def study_withdraw(
         leave(folder, person[1], len(owned.names), forget)
         called = f"number {person[1].number}" if forget else participant
         told = f"{called} has withdrawn; a note is in {folder / PLACES}."
-    files = [f"  {path}" for path in found.files]
-    named = ["These files name the participant, too; make them again, or remove them:", *files] if files else []
-    return Result([f"{told} Remove exports and copies elsewhere yourself.", *named])
+    lines = [f"{told} Remove exports and copies elsewhere yourself."]
+    for line, paths in (
+        ("These files name the participant, too; make them again, or remove them:", found.files),
+        (f"Other sessions of {participant} stay; name their paradigm or study to remove them:", found.others),
+    ):
+        lines += [line, *(f"  {path}" for path in paths)] if paths else []
+    packed = ", ".join(map(str, found.packed))
+    return Result(lines + [f"These files cannot be searched: {packed}"] * bool(packed))
 
 
 def _withdrawing(study: str, participant: str, data: Path, forget: bool) -> tuple[str, Person]:

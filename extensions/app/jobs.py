@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 import psutil
 
-from spanlab.core import SpanLabError, write_json
+from spanlab.core import SpanLabError, make_folder, write_json
 
 #: files of a job: what it is, what it printed, and how it ended
 JOB, PRINTED, ENDED = "job.json", "printed.txt", "ended.json"
@@ -76,6 +76,20 @@ def command_of(arguments: Sequence[str], environment: Mapping[str, str] | None =
     return " ".join([*named, shlex.join(("spanlab", *arguments))])
 
 
+def file_inside(folder: Path, path: str) -> Path:
+    """An ordinary file in a folder; no link leads out of it.
+
+    Raises
+    ------
+    OSError
+        when there is none.
+    """
+    file = (folder / path).resolve(strict=True)
+    if not (file.is_file() and file.is_relative_to(folder.resolve())):
+        raise OSError(f"{path} is no file of {folder}")
+    return file
+
+
 class Jobs:
     """The jobs of a data folder.
 
@@ -118,7 +132,8 @@ class Jobs:
         while True:
             name = f"{started:%Y%m%d-%H%M%S-%f}"
             folder = self._folder / name
-            self._folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self._folder.parent, mode=0o700)
+            self._folder.mkdir(exist_ok=True)
             try:
                 folder.mkdir()
                 break
@@ -167,10 +182,11 @@ class Jobs:
     def job(self, name: str) -> Job:
         """The job of a folder."""
         folder = self._folder / name
-        about: dict[str, Any] = json.loads((folder / JOB).read_text(encoding="utf-8"))
+        about: dict[str, Any] = json.loads(file_inside(self._folder, f"{name}/{JOB}").read_text(encoding="utf-8"))
         printed = ""
         with suppress(OSError):
-            printed = (folder / PRINTED).read_text(encoding="utf-8", errors="replace")[-_SHOWN:]
+            whole = file_inside(self._folder, f"{name}/{PRINTED}").read_text(encoding="utf-8", errors="replace")
+            printed = whole[-_SHOWN:]
         return Job(
             name,
             tuple(map(str, about["arguments"])),
@@ -184,7 +200,7 @@ class Jobs:
 
     def stop(self, name: str) -> None:
         """End a job as Ctrl-C does: what is finished is kept."""
-        about: dict[str, Any] = json.loads((self._folder / name / JOB).read_text(encoding="utf-8"))
+        about: dict[str, Any] = json.loads(file_inside(self._folder, f"{name}/{JOB}").read_text(encoding="utf-8"))
         if "process" not in about:  # the app was killed before it began
             write_json(self._folder / name / ENDED, {"code": -signal.SIGINT}, together=True)
         elif (process := _process(about, self._folder / name)) is not None:
@@ -201,7 +217,7 @@ class Jobs:
 def _state_at_end(folder: Path) -> State | None:
     """Return how a job has ended; None where it has not said so."""
     with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
-        code = json.loads((folder / ENDED).read_text(encoding="utf-8"))["code"]
+        code = json.loads(file_inside(folder, ENDED).read_text(encoding="utf-8"))["code"]
         if code == 0:
             return "done"
         return "stopped" if code in _STOPPED else "failed"

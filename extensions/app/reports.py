@@ -19,7 +19,7 @@ from spanlab.core import SpanLabError, make_folder, write_json
 
 from .curves import Curves
 from .index import SessionLine
-from .jobs import Job, Jobs
+from .jobs import Job, Jobs, file_inside
 from .points import mark_of
 
 #: The first picture of a report, whose marks have numbers in the page itself.
@@ -141,7 +141,9 @@ class Reports:
             if _NAME.fullmatch(job.report) and job.report not in seen:
                 seen.add(job.report)
                 try:
-                    chosen = json.loads((self._folder / job.report / _CHOSEN).read_text(encoding="utf-8"))["sessions"]
+                    chosen = json.loads(file_inside(self._folder, f"{job.report}/{_CHOSEN}").read_text("utf-8"))[
+                        "sessions"
+                    ]
                     yield Report(job.report, dict(chosen.items()), job)
                 except FileNotFoundError:
                     continue  # it was deleted, and can be made again
@@ -156,7 +158,7 @@ class Reports:
         """The page of a report that is made, with marks that say which trials are behind them;
         empty where there is none."""
         try:
-            return _with_marks(self._inside(f"{name}/report.html").read_text(encoding="utf-8"))
+            return _with_marks(file_inside(self._folder, f"{name}/report.html").read_text(encoding="utf-8"))
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return ""
 
@@ -171,20 +173,7 @@ class Reports:
         found = _FILE.fullmatch(path)
         if found is None:
             raise FileNotFoundError(path)
-        return self._inside(f"{name}/{path}").read_bytes(), found[1]
-
-    def _inside(self, path: str) -> Path:
-        """A file of the folder of reports; no link leads out of it.
-
-        Raises
-        ------
-        OSError
-            when there is none.
-        """
-        file = (self._folder / path).resolve(strict=True)
-        if not file.is_relative_to(self._folder.resolve()):
-            raise FileNotFoundError(path)
-        return file
+        return file_inside(self._folder, f"{name}/{path}").read_bytes(), found[1]
 
     def answers(self, report: Report, lines: Sequence[SessionLine], figure: str, number: int) -> MarkedAnswers | None:
         """The answers behind a mark of a report; None where it has no such mark.
@@ -196,7 +185,7 @@ class Reports:
         """
         try:
             exclude = report.job.option("--exclude")
-            drawn = _figures_of((self._folder / report.name / "report.html").read_text(encoding="utf-8"))
+            drawn = _figures_of(file_inside(self._folder, f"{report.name}/report.html").read_text(encoding="utf-8"))
             if figure == OVERVIEW:
                 return self._curves.stated(drawn[OVERVIEW][number], lines, exclude)
             row = drawn["specs"][figure]["data"]["values"][number]

@@ -207,7 +207,7 @@ def _serve_by_several(
     from .visits.neighbours import Neighbours
     from .visits.workers import Gate
 
-    token, places = secrets.token_urlsafe(32), Neighbours(offer.folder)
+    token, places = secrets.token_urlsafe(32), Neighbours(*offer.exchange)
     places.forget()
     gate = Gate(workers, partial(_work, offering, most, workers, token), _say)
     try:
@@ -228,7 +228,7 @@ def _work(
     from .visits.serving import make_server
 
     offer = offering()
-    with _desk(offer, most, Neighbours(offer.folder, number, workers)) as desk:
+    with _desk(offer, most, Neighbours(*offer.exchange, number, workers)) as desk:
         run(make_server(desk, None if number else _board(desk, token)))
 
 
@@ -292,7 +292,7 @@ def links(
         raise SpanLabError(
             f"is where the server is, such as https://lab.example.org; found '{address}'", option="address"
         )
-    tickets, identifier = Tickets.of_study(loaded.name, Path(data)), loaded.online.identifier or "participant"
+    tickets, identifier = Tickets.of_study(loaded, Path(data)), loaded.online.identifier or "participant"
     found = Result()
     for _ in range(n):
         name = f"{prefix}-{secrets.token_hex(6)}"

@@ -28,6 +28,7 @@ from .schema import EndingName
 from .study import Study, StudyParadigm
 from .visit import Visit, agreed_in
 from .visit_files import HEAD, JOURNAL, read_head, read_journal, skipped, states
+from .withdrawal import of_app, remove
 
 #: Whoever looks whether a session is running holds its lock for a moment.
 _LOOKED_AT_S = 1.0
@@ -142,6 +143,7 @@ class Battery:
             finally:
                 self.agent.close()
         forget_refusal(self.visit.folder.parent.parent, self.visit.person)
+        remove(of_app(self.visit.data / ".app" / "jobs", str(self.visit.person.name)))
         raise refusal
 
     @property
@@ -237,8 +239,10 @@ class Battery:
         if decided == "refuse":
             self._note("refused", text=hashed)
             self.give_up_place(REFUSED)
-            self._page("thanks", self._say("refused"), "end")
-            raise NoConsentError(str(self.visit.person.name))
+            try:
+                self._page("thanks", self._say("refused"), "end")
+            finally:  # however that page ends, the identifier does not stay
+                raise NoConsentError(str(self.visit.person.name))
         self._note("consent", text=hashed)
 
     def _ask_about_participant(self, head: Mapping[str, Any]) -> None:

@@ -27,7 +27,6 @@ from ...core.atomic_files import (
     json_line,
     make_folder,
     only_writer,
-    read_lines,
     sync_folder,
     write_json,
     write_whole,
@@ -38,7 +37,7 @@ from ...core.locale import sentence
 from ...paradigms.identity import stream
 from ..session import utc_now
 from .schema import Group
-from .visit_files import HEAD, JOURNAL, last_sign, read_head, runs
+from .visit_files import HEAD, JOURNAL, last_sign, read_head, read_journal, runs
 
 #: People of each kind are counted by themselves, so that pilots and rehearsals do not use up the
 #: rows of a Latin square.
@@ -122,21 +121,26 @@ def misnamed(name: str, language: str = "en") -> str | None:
 
 
 @contextmanager
-def changing(folder: Path) -> Generator[sqlite3.Connection]:
+def changing(folder: Path, mode: int = 0o777) -> Generator[sqlite3.Connection]:
     """Change the list of people in the data folder of a study, which is made when it is missing: all that the
     block does, or nothing. Other processes wait meanwhile. It is on the disk when the block ends.
+
+    Parameters
+    ----------
+    mode : permissions of what is made, as far as the system's mask leaves them; the list has none that its folder
+        lacks
 
     Raises
     ------
     SpanLabError
         when the file cannot be written, or is damaged.
     """
-    make_folder(folder, remedy="choose another folder with --data")
+    make_folder(folder, remedy="choose another folder with --data", mode=mode)
     file = folder / PLACES
     try:
         if not file.exists():  # a file that is opened and closed ends the locks of the whole process on it
             with suppress(FileExistsError):
-                os.close(os.open(file, os.O_CREAT | os.O_EXCL, folder.stat().st_mode & 0o666))
+                os.close(os.open(file, os.O_CREAT | os.O_EXCL, folder.stat().st_mode & mode & 0o666))
         with closing(sqlite3.connect(file, _PATIENCE_S, isolation_level=None)) as listed:
             listed.execute("PRAGMA secure_delete = ON")  # a name that is forgotten is nowhere in the file
             listed.execute("BEGIN IMMEDIATE")
@@ -146,7 +150,7 @@ def changing(folder: Path) -> Generator[sqlite3.Connection]:
             listed.execute("COMMIT")
     except (sqlite3.OperationalError, PermissionError) as error:
         raise UnwritableError(f"cannot write {file}: {error}; free some space, or check the disk") from None
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, OverflowError, UnicodeError) as error:
         raise _damaged(file, error) from None
 
 
@@ -181,12 +185,14 @@ def _read(folder: Path, which: str = "", *values: str) -> list[Person]:
     try:
         with closing(sqlite3.connect(file, _PATIENCE_S)) as listed:
             return _listed(listed, which, *values)
-    except (sqlite3.Error, TypeError) as error:
+    except (sqlite3.Error, TypeError, UnicodeError) as error:
         raise _damaged(file, error) from None
 
 
 def _listed(listed: sqlite3.Connection, which: str = "", *values: str) -> list[Person]:
     columns = ", ".join(f'"{field.name}"' for field in fields(Person))
+    if listed.execute("SELECT 1 FROM sqlite_master WHERE type IN ('view', 'trigger')").fetchone():
+        raise sqlite3.DataError("it holds more than tables")  # which may have no end
     found = [Person(*row) for row in listed.execute(f"SELECT {columns} FROM people {which} ORDER BY rowid", values)]
     for person in found:
         _check(person)
@@ -406,7 +412,7 @@ def _last_word(journal: Path) -> tuple[bool, str]:
 
 @lru_cache(maxsize=4096)
 def _read_word(journal: Path, changed: int, size: int) -> tuple[bool, str]:
-    lines = read_lines(journal)
+    lines = read_journal(journal.parent)
     answers = [line for line in lines if line["event"] in ("consent", "refused")]
     refused = str(answers[-1].get("at", "")) if answers and answers[-1]["event"] == "refused" else ""
     return any(line["event"] == "finished" for line in lines), refused
@@ -559,7 +565,7 @@ def forget_refusal(folder: Path, person: Person) -> None:
         when the folder cannot be written.
     """
     visits = runs(folder, str(person.name))
-    journals = {visit / JOURNAL: read_lines(visit / JOURNAL) for visit in visits}
+    journals = {visit / JOURNAL: read_journal(visit) for visit in visits}
     if any(line["event"] == "consent" for lines in journals.values() for line in lines):
         return
     name = f"{_REFUSED}{person.kind}-{person.number}"

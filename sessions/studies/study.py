@@ -78,7 +78,8 @@ class Study:
     """A study, validated.
 
     ``hash`` covers the study file; every paradigm has its own. ``sessions`` holds for each session
-    the numbers of its paradigms (from 0).
+    the numbers of its paradigms (from 0). ``mode`` are the permissions of its data folder, from its
+    creation on, as far as the system's mask leaves them.
     """
 
     name: str
@@ -105,7 +106,7 @@ class Study:
     fields: tuple[FieldPart, ...]
     online: Online | None
     people: int | None
-    shared: bool
+    mode: int
 
     @property
     def drop_out_s(self) -> float | None:
@@ -341,7 +342,7 @@ def build_study(document: Document, file: Path) -> Study:
         fields=tuple(fields),
         online=checked.online,
         people=checked.people,
-        shared=checked.shared,
+        mode=0o777 if checked.shared else 0o700,
     )
     if checked.order == "fixed" and (placed := [n for n, taken in enumerate(loaded) if taken.entry.place is not None]):
         message = (

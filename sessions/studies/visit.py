@@ -135,7 +135,11 @@ def check_request(
     name = request.participant.strip()
     person: Person | None = None
     if name or request.kind != "simulated":
-        trouble = misnamed(name, language)
+        trouble = (
+            say("refusal", name=name)
+            if re.fullmatch(r"(?i)refused-[a-z]+-[0-9]+", name)  # by which participants.py calls its folder
+            else misnamed(name, language)
+        )
         if trouble is None and (person := find(folder, name)) is not None:
             trouble = _stranger(person, name, request.kind, language) or _of_no_group(
                 study, folder, person, request, language
@@ -329,7 +333,7 @@ def sit_down(study: Study, data: Path, request: VisitRequest, now: Callable[[], 
     """
     _check(study, data, request, places=False)
     folder = data / study.name
-    make_folder(folder, remedy="choose another folder with --data", mode=0o777 if study.shared else 0o700)
+    make_folder(folder, remedy="choose another folder with --data", mode=study.mode)
     person = register(
         folder,
         request.participant.strip(),

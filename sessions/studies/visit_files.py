@@ -90,7 +90,7 @@ def read_head(folder: Path) -> dict[str, Any]:
     """
     path = folder / HEAD
     try:
-        head = as_object(json.loads(path.read_text(encoding="utf-8")))
+        head = as_object(json.loads(path.read_text(encoding="utf-8") if path.is_file() else "{}"))
         if any(not isinstance(head.get(key), kind) for key, kind in _HEAD_KEYS.items()):
             raise ValueError("a part of it is missing")
     except (OSError, ValueError, RecursionError) as error:
@@ -107,10 +107,11 @@ def read_journal(folder: Path) -> list[dict[str, Any]]:
     SpanLabError
         when a line is damaged.
     """
-    lines = read_lines(folder / JOURNAL)
+    file = folder / JOURNAL
+    lines = read_lines(file) if file.is_file() or not file.exists() else [{}]
     for number, line in enumerate(lines, start=1):
         if not isinstance(line.get("event"), str) or not isinstance(line.get("at", ""), str):
-            raise SpanLabError(f"{folder / JOURNAL}:{number} is damaged; restore the file from a copy")
+            raise SpanLabError(f"{file}:{number} is damaged; restore the file from a copy")
     return lines
 
 

@@ -6,6 +6,7 @@ import csv
 import re
 import shutil
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,14 +15,20 @@ from ...core.atomic_files import only_writer
 from ...core.errors import SpanLabError
 from ...core.json_values import as_object
 from ..record.reader import read_session, sessions_below
+from ..run import session_stem
 from ..session import write_info
-from .participants import PLACES, Person, size_of
+from .participants import KINDS, PLACES, Person, size_of
 from .visit_files import runs, states
 
 #: in place of the name of a session that was withdrawn, in sessions that have its trials
 WITHDRAWN = "(withdrawn)"
 #: an identifier that is shorter, or a number, stands for many other things in a text
 _TELLING = 4
+#: before the name of a session that is being removed, which readers do not see then; studies have it before the
+#: numbers of people
+_GONE = ".withdrawn-"
+#: endings of files in which no text can be searched for
+_PACKED = (".zip", ".gz", ".parquet", ".pdf", ".npz", ".xlsx")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +84,11 @@ def of_paradigm(data: Path, paradigm: str, name: str) -> Belongings:
     folders = [
         folder
         for folder, info in _sessions(data)
-        if info["participant"] == name
+        if info.get("participant") == name
         and paradigm in (info["paradigm"], info["paradigm_source"])
         and "study" not in info
     ]
-    sizes = [size_of(folder) for folder in folders]
-    files, size = (sum(one[part] for one in sizes) for part in (0, 1))
+    files, size = map(sum, zip((0, 0), *map(size_of, folders), strict=True))
     names = tuple(folder.name for folder in folders)
     return Belongings(files, size, names, tuple(folders), names)
 
@@ -93,16 +99,21 @@ class Traces:
 
     Parameters
     ----------
-    replays : sessions in which a program gave the participant's answers again: these are the same data
+    replays : sessions in which a program gave the participant's answers again, or those of such a session: these
+        are the same data; and what an interrupted withdrawal has left of any session
     linked : sessions of others that have the participant's trials, and say of whom
     kept : files that the app makes again
     files : any other files, such as reports and tables
+    packed : any files whose content cannot be searched
+    others : other sessions of the participant, and damaged ones that name the participant
     """
 
     replays: tuple[Path, ...]
     linked: tuple[Path, ...]
     kept: tuple[Path, ...]
     files: tuple[Path, ...]
+    packed: tuple[Path, ...]
+    others: tuple[Path, ...]
 
     def clear(self) -> None:
         """Remove what is the participant's data or can be made again, and take the name out of linked
@@ -119,9 +130,7 @@ class Traces:
                 if "fresh_of" in info:
                     info["fresh_of"] = {"session": WITHDRAWN}
                 write_info(folder, info)
-        remove(self.replays)
-        for file in self.kept:
-            file.unlink(missing_ok=True)
+        remove((*self.replays, *self.kept))
 
 
 def traces(data: Path, name: str, own: Belongings) -> Traces:
@@ -131,22 +140,49 @@ def traces(data: Path, name: str, own: Belongings) -> Traces:
     ----------
     own : the participant's data, which are not among them
     """
-    replays: list[Path] = []
-    linked: list[Path] = []
-    for folder, info in _sessions(data):
-        if folder in own.folders or folder.parent in own.folders:
-            continue
-        if as_object(info.get("agent_settings")).get("recorded_session") in own.names:
-            replays.append(folder)
-        elif {info["like"], as_object(info.get("fresh_of")).get("session")} & {*own.names}:
-            linked.append(folder)
-    found = [file for file in _other_files(data, own.folders) if _names(file, name, own.names)]
-    kept = [file for file in found if ".app" in file.relative_to(data).parts]
-    return Traces(tuple(replays), tuple(linked), tuple(kept), tuple(file for file in found if file not in kept))
+    others = {folder: info for folder, info in _sessions(data) if not {folder, folder.parent} & {*own.folders}}
+    of_people = rf"{_GONE}(?:{'|'.join(KINDS)})-\d+"
+    replays = dict[Path, Any].fromkeys(
+        path for path in sorted(data.rglob(f"{_GONE}*")) if not re.fullmatch(of_people, path.name)
+    )
+    names = {*own.names}
+    while again := [
+        folder
+        for folder, info in others.items()
+        if as_object(info.get("agent_settings")).get("recorded_session") in names
+    ]:
+        replays |= {folder: others.pop(folder) for folder in again}
+        names |= {folder.name for folder in again}
+    linked = (
+        folder
+        for folder, info in others.items()
+        if {info.get("like"), as_object(info.get("fresh_of")).get("session")} & names
+    )
+    of_name = (
+        folder
+        for folder, info in others.items()
+        if info.get("participant") == name
+        or (
+            not info and (session_stem("", name, 0)[:-1] in folder.name or _names(folder / "session.json", name, names))
+        )
+    )
+    kept = of_app(data / ".app", name, names)
+    files = [file for file in _other_files(data, own.folders) if data / ".app" not in file.parents]
+    found = [file for file in files if _names(file, name, names)]
+    packed = (file for file in files if file.suffix in _PACKED and file not in found)
+    return Traces(tuple(replays), tuple(linked), kept, tuple(found), tuple(packed), tuple(of_name))
 
 
-def remove(folders: Collection[Path]) -> None:
-    """Remove sessions: each goes away in one step, for readers.
+def of_app(folder: Path, name: str, sessions: Collection[str] = ()) -> tuple[Path, ...]:
+    """The files in a folder of the app that name a participant or one of the sessions, and all files of a job whose
+    command does."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink()]
+    found = {file for file in files if _names(file, name, sessions)}
+    return tuple(file for file in files if {file, file.with_name("job.json")} & found)
+
+
+def remove(paths: Collection[Path]) -> None:
+    """Remove files, and sessions, each of which goes away in one step, for readers.
 
     Raises
     ------
@@ -154,8 +190,11 @@ def remove(folders: Collection[Path]) -> None:
         when one cannot be removed.
     """
     try:
-        for folder in folders:
-            shutil.rmtree(folder.rename(folder.with_name(f".withdrawn-{folder.name}")))
+        for path in paths:
+            if path.is_dir():
+                shutil.rmtree(path.rename(path.with_name(f"{_GONE}{path.name}")))
+            else:
+                path.unlink(missing_ok=True)
     except OSError as error:
         raise SpanLabError(
             f"not everything could be removed ({error.filename}: {error.strerror or error}); remove the cause, and"
@@ -164,12 +203,13 @@ def remove(folders: Collection[Path]) -> None:
 
 
 def _sessions(data: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """The sessions of a data folder that can be read."""
+    """The sessions of a data folder, without those to which links lead; nothing is known of what cannot be read."""
     for folder in sorted(sessions_below(data)):
-        try:
-            yield folder, {**read_session(folder)}
-        except SpanLabError:
-            continue
+        if folder.resolve() == data.resolve() / folder.relative_to(data):
+            info: dict[str, Any] = {}
+            with suppress(SpanLabError):
+                info = {**read_session(folder)}
+            yield folder, info
 
 
 def _other_files(data: Path, own: Collection[Path]) -> Iterator[Path]:
@@ -183,13 +223,15 @@ def _other_files(data: Path, own: Collection[Path]) -> Iterator[Path]:
 
 
 def _names(file: Path, name: str, sessions: Collection[str]) -> bool:
-    """Return whether a file names a participant or one of the sessions; a short identifier counts
-    where a field or a column says that it is one."""
-    text = file.read_bytes().decode("utf-8", "replace")
-    if any(session in text for session in sessions):
+    """Return whether a file, or its name, names a participant or one of the sessions; a short identifier counts
+    where a field, a column or an option says that it is one."""
+    text = f"{file.name} {re.sub('[_-]', ' ', file.stem)}\n{file.read_bytes().decode('utf-8', 'replace')}"
+    subject = rf"\bsub-{re.escape(re.sub('[_-]', '', name))}(?![A-Za-z0-9])"  # as data sets have it
+    if any(session in text for session in sessions) or re.search(subject, text):
         return True
     if len(name) >= _TELLING and not name.isdigit():
         return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text) is not None
-    if file.suffix == ".csv":
-        return any(row.get("participant") == name for row in csv.DictReader(text.splitlines()))
-    return re.search(rf'"participant": ?"{re.escape(name)}"', text) is not None
+    if file.suffix in (".csv", ".tsv"):
+        rows = csv.DictReader(text.splitlines()[1:], delimiter="\t" if file.suffix == ".tsv" else ",")
+        return any(name in (row.get("participant"), row.get("participant_id")) for row in rows)
+    return re.search(rf'participant"?(?:: ?|,\s*|=| )"?{re.escape(name)}(?![\w-])', text) is not None

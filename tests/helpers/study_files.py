@@ -101,9 +101,9 @@ class Guest(AtTheWindow):
         self.closed += 1
 
 
-def refuses() -> Guest:
+def refuses(leaves: Callable[[str], None] = lambda what: None) -> Guest:
     """Somebody who does not agree to take part."""
-    guest = Guest()
+    guest = Guest(leaves)
     guest.decides = ["refuse"]
     return guest
 

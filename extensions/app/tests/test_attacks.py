@@ -8,19 +8,21 @@ import os
 import shutil
 import signal
 import socket
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from effort import HANGS_S
 
 from spanlab.core import SpanLabError
 
 from .. import jobs as jobs_module
 from ..curves import Curves
 from ..index import SessionIndex
-from ..jobs import ENDED, JOB, Jobs
+from ..jobs import ENDED, JOB, PRINTED, Jobs
 from ..reports import Reports
 from .test_app import BASE, CHAT, GOLDEN, job_of, let_in
 
@@ -180,6 +182,7 @@ def test_two_apps_that_start_something_in_the_same_moment_start_both(
     first, second = Jobs(data).start(["--version"], "vsr"), Jobs(data).start(["--help"], "vsr")
     assert first.name != second.name
     assert [job.arguments for job in Jobs(data).all()] == [("--help",), ("--version",)]
+    assert (data / ".app").stat().st_mode & 0o077 == 0
 
 
 def test_a_report_that_is_asked_for_twice_at_once_is_made_once(data: Path) -> None:
@@ -230,7 +233,21 @@ def test_links_out_of_the_data_folder_are_not_followed(data: Path, tmp_path: Pat
     (tmp_path / "secret").write_text("secret", encoding="utf-8")
     (report / "figures" / "a.csv").symlink_to(tmp_path / "secret")
     (report / "report.html").symlink_to(tmp_path / "secret")
+    (job_of(data, arguments=["compare", f"x/{name}"]) / PRINTED).symlink_to(tmp_path / "secret")
+    (tmp_path / "chosen").write_text('{"sessions": {"secret": ""}}', encoding="utf-8")
+    (report / "chosen.json").symlink_to(tmp_path / "chosen")
     reports = Reports(data, Jobs(data), Curves(data))
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(OSError, match="is no file"):
         reports.file(name, "figures/a.csv")
-    assert reports.page(name) == ""
+    assert (reports.page(name), reports.all(), reports.unread()) == ("", [], [name])
+    assert [job.printed for job in Jobs(data).all()] == [""]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no such files")
+@pytest.mark.parametrize("name", [JOB, PRINTED, ENDED])
+def test_what_is_no_ordinary_file_of_a_job_is_not_waited_for(data: Path, name: str) -> None:
+    (file := job_of(data) / name).unlink(missing_ok=True)
+    os.mkfifo(file)
+    (looking := threading.Thread(target=Jobs(data).all, daemon=True)).start()
+    looking.join(HANGS_S)
+    assert not looking.is_alive()

@@ -7,6 +7,7 @@ import json
 import socket
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -206,7 +207,17 @@ def test_signed_links_let_in_and_no_other(tmp_path: Path, run: Run) -> None:
     assert key.stat().st_mode & 0o077 == 0
     key.write_text("nothing")
     with pytest.raises(SpanLabError, match="cannot be used"):
-        Tickets.of_study("athome", tmp_path / "data")
+        Tickets.of_study(offer.study, tmp_path / "data")
+
+
+def test_links_that_are_made_at_the_same_time_have_the_same_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, waits = offer_of(tmp_path).study, iter((0.1, 0.4))
+    monkeypatch.setattr("secrets.token_hex", lambda _: time.sleep(wait := next(waits)) or f"{10 * wait:064.0f}")
+    with ThreadPoolExecutor(2) as pool:
+        made = pool.map(lambda _: Tickets.of_study(study, tmp_path / "data").sign("p-1"), range(2))
+        assert len({*made}) == 1
 
 
 def test_links_have_no_meaning_where_everybody_is_let_in(

@@ -98,8 +98,8 @@ def test_who_has_not_passed_a_quiz_reads_so_again_and_nothing_is_recorded_of_it(
 
 @pytest.mark.parametrize(
     ("participant", "session"),
-    [("P01", "3"), ("p01", ""), ("nul", ""), ("P02", "")],
-    ids=["no such session", "other capitals", "a name that Windows reserves", "withdrawn"],
+    [("P01", "3"), ("p01", ""), ("nul", ""), ("P02", ""), ("Refused-person-1", "")],
+    ids=["no such session", "other capitals", "a name that Windows reserves", "withdrawn", "a refusal"],
 )
 def test_a_link_that_cannot_be_right_says_so(data: Path, port: int, participant: str, session: str) -> None:
     register(folder := data / "links", "P01", "person")

@@ -40,7 +40,9 @@ def named(worker: int, beginning: str = "p") -> str:
 
 
 def test_each_worker_serves_its_own_visits_alone(tmp_path: Path) -> None:
-    desk = VisitDesk(ParadigmOffer.checked("vsr", tmp_path, trials=1), print, neighbours=Neighbours(tmp_path, 1, 2))
+    desk = VisitDesk(
+        ParadigmOffer.checked("vsr", tmp_path, trials=1), print, neighbours=Neighbours(tmp_path, number=1, workers=2)
+    )
     here, other = (desk.join(Hello.model_validate(hello(named(worker))), lambda message: None, "") for worker in (1, 0))
     assert isinstance(here, Visit)
     assert here.secret.startswith("1-")
@@ -49,7 +51,7 @@ def test_each_worker_serves_its_own_visits_alone(tmp_path: Path) -> None:
 
 
 def test_workers_count_the_people_of_all(tmp_path: Path) -> None:
-    neighbours = [Neighbours(tmp_path, number, 2) for number in (0, 1)]
+    neighbours = [Neighbours(tmp_path, number=number, workers=2) for number in (0, 1)]
     neighbours[0].exchange({"a": Presence(True, "trial", 0.0, "1.2.3.4", True)}, 2, [(5.0, "said")])
     neighbours[1].exchange({"b": Presence(True, "arriving", 0.0)}, 1, [])
     assert neighbours[1].present == {"a": Presence(True, "trial", 0.0, "1.2.3.4", True)}

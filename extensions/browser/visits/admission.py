@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from spanlab.core import SpanLabError, write_whole
+from spanlab.core import SpanLabError, make_folder, only_writer, write_whole
+from spanlab.sessions.studies import Study
 
 #: A visit at whose page nobody has done anything is kept for so many seconds, if others need the
 #: room.
@@ -126,7 +127,7 @@ class Tickets:
         self._study, self._key = study, key
 
     @classmethod
-    def of_study(cls, study: str, data: Path) -> Tickets:
+    def of_study(cls, study: Study, data: Path) -> Tickets:
         """The tickets of a study, with the key in its data folder, which is made when it is
         missing.
 
@@ -135,12 +136,13 @@ class Tickets:
         SpanLabError
             when the key cannot be read or written.
         """
-        folder = data / study
-        file = folder / KEY_FILE
+        file = data / study.name / KEY_FILE
         try:
             if not file.exists():
-                folder.mkdir(0o700, parents=True, exist_ok=True)
-                write_whole(file, secrets.token_hex(32).encode(), mode=0o600)
+                make_folder(file.parent, mode=study.mode)
+                with only_writer(file.parent, patience_s=20):
+                    if not file.exists():
+                        write_whole(file, secrets.token_hex(32).encode(), mode=0o600)
             key = bytes.fromhex(file.read_text(encoding="ascii"))
         except (OSError, ValueError) as error:
             raise SpanLabError(f"the key of the links in {file} cannot be used ({error})") from None
@@ -148,7 +150,7 @@ class Tickets:
             raise SpanLabError(
                 f"the key of the links in {file} is damaged: restore it from a copy, or remove it and make new links"
             )
-        return cls(study, key)
+        return cls(study.name, key)
 
     def sign(self, participant: str) -> str:
         """The ticket of a participant."""

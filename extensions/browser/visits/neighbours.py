@@ -45,22 +45,23 @@ class Neighbours:
     Parameters
     ----------
     folder : with the list of places
+    mode : permissions of what is made there, as far as the system's mask leaves them
     number : of this worker
     workers : how many there are
     """
 
-    def __init__(self, folder: Path, number: int = 0, workers: int = 1) -> None:
+    def __init__(self, folder: Path, mode: int = 0o700, number: int = 0, workers: int = 1) -> None:
         self.number, self.workers = number, workers
         self.present: dict[str, Presence] = {}
         self.turned_away = 0
         self.notices: list[tuple[float, str]] = []
-        self._folder, self._told = folder, ""
+        self._folder, self._mode, self._told = folder, mode, ""
 
     def exchange(self, present: Mapping[str, Presence], turned_away: int, notices: list[tuple[float, str]]) -> None:
         """Tell what is to be known of this worker, and read what the others have told."""
         known = {name: asdict(presence) for name, presence in present.items()}
         told = json.dumps({"present": known, "turned_away": turned_away, "notices": notices})
-        with changing(self._folder) as listed:
+        with changing(self._folder, self._mode) as listed:
             if told != self._told:
                 listed.execute("INSERT OR REPLACE INTO visits VALUES (?, ?)", (self.number, told))
                 self._told = told
@@ -72,5 +73,5 @@ class Neighbours:
 
     def forget(self) -> None:
         """Leave nothing of any worker: the server begins, or is over."""
-        with changing(self._folder) as listed:
+        with changing(self._folder, self._mode) as listed:
             listed.execute("DELETE FROM visits")

@@ -160,9 +160,9 @@ class StudyOffer:
         return self.study.title
 
     @property
-    def folder(self) -> Path:
-        """The folder with its places."""
-        return self.data / self.study.name
+    def exchange(self) -> tuple[Path, int]:
+        """The folder with its places, and the permissions of what workers make there."""
+        return self.data / self.study.name, self.study.mode
 
     @property
     def language(self) -> str:
@@ -255,7 +255,7 @@ class StudyOffer:
         if online is None or online.admission == "open":
             return True
         if online.admission == "links":
-            return Tickets.of_study(self.study.name, self.data).fits(participant, link.get(TICKET, ""))
+            return Tickets.of_study(self.study, self.data).fits(participant, link.get(TICKET, ""))
         return participant in allowed(self.study.file.parent / str(online.allow))
 
     def take(self, participant: str, session: str, host: Host) -> End:

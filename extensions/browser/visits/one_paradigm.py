@@ -190,9 +190,10 @@ class ParadigmOffer:
         return self.paradigm.titled(self.language)
 
     @property
-    def folder(self) -> Path:
-        """The folder in which several workers tell one another of their visits."""
-        return self.data
+    def exchange(self) -> tuple[Path, int]:
+        """The folder in which several workers tell one another of their visits, and the permissions of what they make
+        there."""
+        return self.data, 0o700
 
     @classmethod
     def checked(cls, source: str, data: Path, **more: object) -> ParadigmOffer:

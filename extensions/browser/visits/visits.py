@@ -430,7 +430,7 @@ class VisitDesk:
         self.turns = Turns(_AT_WORK)
         self._visits: dict[str, Visit] = {}
         self._over = threading.Event()
-        self.neighbours = neighbours or Neighbours(offer.folder)
+        self.neighbours = neighbours or Neighbours(*offer.exchange)
         if neighbours is not None:
             threading.Thread(target=self._exchange, name="neighbours", daemon=True).start()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from study_files import STUDY, Guest, refuses, sit, study_in, take
+from study_files import STUDY, AwayError, Guest, refuses, sit, study_in, take
 
 from spanlab.core.errors import SpanLabError
 from spanlab.extensions.browser.visits.offers import StudyOffer
@@ -43,11 +43,23 @@ def test_of_who_refuses_nothing_that_was_typed_stays(study: Study, data: Path) -
 
 
 @pytest.mark.parametrize("name", ["unmistakable-7f3", "7"])
-@pytest.mark.parametrize("killed", [False, True])
-def test_of_who_refuses_the_identifier_does_not_stay(study: Study, data: Path, name: str, killed: bool) -> None:
+@pytest.mark.parametrize(
+    ("killed", "ended"), [(False, None), (True, None), (False, AwayError), (False, KeyboardInterrupt)]
+)
+def test_of_who_refuses_the_identifier_does_not_stay(
+    study: Study, data: Path, name: str, killed: bool, ended: type[BaseException] | None
+) -> None:
+    def leaves(what: str) -> None:
+        if ended and "Thank you" in what:
+            raise ended
+
     take(study, data, "p02", fields=TYPED)
+    job = data / ".app" / "jobs" / "20260101-000000-000000" / "job.json"
+    job.parent.mkdir(parents=True)
+    job.write_text(json.dumps({"arguments": ["run", "--participant", name, "--field", "age=23"]}), encoding="utf-8")
     with pytest.raises(NoConsentError):
-        take(study, data, name, guest=refuses())
+        take(study, data, name, guest=refuses(leaves))
+    assert not job.exists(), "the app has started the session with what was typed"
     if killed:  # before the list was written
         with changing(data / "pair") as listed:
             listed.execute("UPDATE people SET name = ? WHERE name = 'refused-person-2'", (name,))

@@ -22,7 +22,7 @@ from spanlab.sessions import read_session
 from spanlab.sessions.studies.schema import COMMON, FieldPart, read_typed
 from spanlab.sessions.studies.study import is_study, load_study, study_from_data
 from spanlab.sessions.studies.visit import VisitRequest, questions, sit_down
-from spanlab.sessions.studies.visit_files import read_head
+from spanlab.sessions.studies.visit_files import read_head, read_journal
 from spanlab.stimuli.render.fonts import use_font
 
 
@@ -270,7 +270,8 @@ def test_mistakes_are_told_with_their_line(tmp_path: Path, text: str) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no such files")
 def test_what_is_no_ordinary_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     (tmp_path / "session").mkdir()
-    for name in ("study.yaml", "table.csv", "study.zip", "font.ttf", "weights.pt", "session/session.json"):
+    of_session = [f"session/{name}" for name in ("session.json", "battery.json", "battery.jsonl")]
+    for name in ("study.yaml", "table.csv", "study.zip", "font.ttf", "weights.pt", *of_session):
         os.mkfifo(tmp_path / name)
     said: list[str] = []
 
@@ -282,6 +283,8 @@ def test_what_is_no_ordinary_file_is_refused_and_not_waited_for(tmp_path: Path) 
 
     for reads, name, why in (
         (read_session, "session", "has no session.json"),
+        (read_head, "session", "battery.json cannot be read"),
+        (read_journal, "session", "battery.jsonl:1 is damaged"),
         (load_study, "study.yaml", "not an ordinary file"),
         (lambda path: spanlab.compare(path, path.parent), "table.csv", "not an ordinary file"),
         (spanlab.study_restore, "study.zip", "not an ordinary file"),

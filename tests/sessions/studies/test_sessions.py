@@ -92,17 +92,23 @@ def test_numbers_are_given_once(study: Study, data: Path) -> None:
 
 def test_a_list_of_people_that_cannot_be_trusted_is_damaged(data: Path) -> None:
     """Names and kinds become folders, also of people whom somebody else has written down."""
-    for hostile in ({"name": "../x"}, {"kind": "../x"}, {"number": "../x"}, None):
+    endless = "WITH RECURSIVE n(x) AS (VALUES (1) UNION ALL SELECT x FROM n) SELECT x FROM n"
+    views = ("ALTER TABLE people RENAME TO away", f"CREATE VIEW people AS {endless}")
+    updates = [(f"UPDATE people SET {column} = '../x'",) for column in ("name", "kind", "number")]
+    for hostile in (*updates, views, ()):
         register(data, "a", "person")
-        if hostile is None:
+        with changing(data) as listed:
+            for change in hostile:
+                listed.execute(change)
+        if not hostile:
             (data / "places.sqlite").write_bytes(b"not a database")
-        for column, value in (hostile or {}).items():
-            with changing(data) as listed:
-                listed.execute(f"UPDATE people SET {column} = ?", (value,))
         for use in (people, lambda folder: register(folder, "b", "person")):
-            with pytest.raises(SpanLabError, match=r"places.sqlite is damaged"):
+            with pytest.raises(SpanLabError, match=r"places.sqlite is damaged|views may not be indexed"):
                 use(data)
         (data / "places.sqlite").unlink()
+    for value in (10**30, "\ud800"):
+        with pytest.raises(SpanLabError, match=r"places.sqlite is damaged"), changing(data) as listed:
+            listed.execute("UPDATE people SET number = ?", (value,))
 
 
 @pytest.mark.parametrize("name", ["", "a b", "../x", "ä", "-x", "x" * 41, "con", "a/b", "."])
@@ -382,6 +388,7 @@ def test_a_number_without_seeds_is_refused_before_it_is_given(study: Study, data
         ("-x", "begins with a letter or digit; found '-'"),
         ("a" * 41, "found 41 characters"),
         ("con", "Windows reserves the name 'con'"),
+        ("Refused-person-1", "'Refused-person-1' stands for somebody who has refused"),
         ("", "this is required"),
     ],
 )

@@ -135,6 +135,10 @@ def test_the_command_prints_it(run: Run, study: Study) -> None:
     assert "through with every session" in out
 
 
+def killed(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
 def test_withdrawing_removes_everything_and_leaves_a_note(run: Run, study: Study) -> None:
     data = Path("data")
     take(study, data, "p01")
@@ -167,7 +171,7 @@ def test_withdrawing_removes_everything_and_leaves_a_note(run: Run, study: Study
     assert "nothing is left" in complaint(*run("study", "withdraw", "study.yaml", "p02", "--yes"))
 
 
-@pytest.mark.parametrize("name", ["PRIV0", "7"])
+@pytest.mark.parametrize("name", ["PRIV0", "P01", "7"])
 def test_withdrawing_finds_what_else_names_the_participant(run: Run, study: Study, name: str) -> None:
     data = Path("data")
     take(study, data, name)
@@ -176,40 +180,58 @@ def test_withdrawing_finds_what_else_names_the_participant(run: Run, study: Stud
     for agent in ("chance", f"recorded:{own}"):
         assert run("replay", "--like", own, "--agent", agent, "--data", data)[0] == 0
     (like,), (given,) = data.glob("vsr-chance-*"), data.glob("vsr-recorded-*")
-    cache, report, lab = data / ".app" / "sessions.json", data / "report" / "a.csv", data / "report" / "b.csv"
-    for file, text in (
-        (cache, json.dumps({"participant": name})),
-        (report, f"participant,correct\n{name},7\n"),
-        (lab, "participant,correct\nother,7\n"),
-    ):
-        file.parent.mkdir(exist_ok=True)
+    assert run("replay", "--like", given, "--agent", f"recorded:{given}", "--data", data)[0] == 0
+    report, job, subject = data / "report", data / ".app" / "jobs" / "20260101-000000-000000", f"sub-{name}"
+    for file, text in {
+        data / ".app" / "sessions.json": json.dumps({"participant": name}),
+        job / "job.json": json.dumps({"arguments": ["run", "--participant", name, "--field", "age=23"]}, indent=1),
+        job / "printed.txt": "spanlab: somebody (number 1), session 1\n",
+        report / "a.csv": f"participant,correct\n{name},7\n",
+        report / "b.csv": "participant,correct\nother,7\n",
+        report / "c.tsv": f"correct\tparticipant_id\n1\t{name}\n",
+        report / f"{subject}_beh.tsv": "correct\n1\n",
+        report / "d.json": json.dumps({"of": subject}),
+        report / "e.json": json.dumps({"of": f"{subject}7"}),
+        report / "f.zip": "",
+        report / f"scores-{name}.png": "",
+    }.items():
+        file.parent.mkdir(exist_ok=True, parents=True)
         file.write_text(text, encoding="utf-8")
     status, out, _ = run("study", "withdraw", "study.yaml", name, "--yes", "--forget-id")
-    assert status == 0
-    assert [line for line in out.splitlines() if line.startswith("  data/report")] == [f"  {report}"]
-    assert str(like) in out
-    assert not given.exists(), "the same answers"
-    assert not cache.exists()
+    named = [report / file for file in ("a.csv", "c.tsv", "d.json", "scores-PRIV0.png", f"{subject}_beh.tsv")]
+    named = [file for file in named if file.exists()]
+    assert [line for line in out.splitlines() if line.startswith("  data/report")] == [f"  {file}" for file in named]
+    assert (status, str(like) in out, f"cannot be searched: {report / 'f.zip'}" in out) == (0, True, True)
+    assert not [*data.glob("vsr-recorded-*")], "the same answers, however often they were given again"
+    assert not [file for file in (data / ".app").rglob("*") if file.is_file() and file.name != "pair-status.json"]
     assert read_session(like)["like"] == "(withdrawn)"
-    report.unlink()
+    shutil.rmtree(report)
     said = f'"participant": ?"{name}"' if name.isdigit() else name
     left = [path.read_text("utf-8", "replace") for path in data.rglob("*") if path.is_file()]
     assert not [text for text in left if re.search(f"{own.name}|{said}", text)]
 
 
-def test_sessions_outside_studies_can_be_withdrawn(run: Run) -> None:
-    data = Path("data")
-    for name in ("7", "8"):
-        assert run("replay", "vsr", "--agent", "chance", "--trials", "2", "--data", data)[0] == 0
-        (made,) = data.glob("vsr-chance-*")
-        folder = made.rename(data / f"vsr-{name}-s1")
-        info = read_session(folder)
+def test_sessions_outside_studies_can_be_withdrawn(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, elsewhere = Path("data"), Path("elsewhere")
+    for folder in (data / "vsr-7-s1", data / "vsr-8-s1", data / "sfr-7-s1", data / "vsr-7-s2", elsewhere / "vsr-7-s1"):
+        paradigm, name, _ = folder.name.split("-")
+        assert run("replay", paradigm, "--agent", "chance", "--trials", "2", "--data", folder.parent)[0] == 0
+        (made,) = folder.parent.glob(f"{paradigm}-chance-*")
+        info = read_session(made.rename(folder))
         write_info(folder, {**info, "session": folder.name, "participant": name, "agent_kind": "participant"})
+    (data / "vsr-7-s2" / "session.json").write_text("{", encoding="utf-8")
+    (data / "linked").symlink_to(elsewhere.resolve())
     assert "7 has no session of cd in data" in complaint(*run("study", "withdraw", "cd", "7", "--yes"))
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "rmtree", killed)
+        run("study", "withdraw", "vsr", "7", "--yes")
+    assert [folder.name for folder in data.glob(".withdrawn*")] == [".withdrawn-vsr-7-s1"]
     status, out, _ = run("study", "withdraw", "vsr", "7", "--yes")
     assert (status, "7 has withdrawn from vsr" in out) == (0, True)
-    assert [folder.name for folder in find_sessions([data])] == ["vsr-8-s1"]
-    assert not list(data.glob(".withdrawn*"))
+    stay = [line for line in out.partition("Other sessions of 7 stay")[2].splitlines() if line.startswith("  ")]
+    assert stay == ["  data/sfr-7-s1", "  data/vsr-7-s2"]
+    assert {*data.glob("*-s?"), *data.glob(".withdrawn*")} == {data / "sfr-7-s1", data / "vsr-7-s2", data / "vsr-8-s1"}
+    assert len(find_sessions([elsewhere])) == 1
 
 
 def test_the_identifier_may_be_forgotten_too(run: Run, study: Study) -> None:
@@ -266,9 +288,6 @@ def test_a_withdrawal_that_was_cut_short_is_completed(
     folder = data / "pair"
     person = find(folder, "p01")
     assert person is not None
-
-    def killed(*_: object) -> None:
-        raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
         patched.setattr(shutil, "rmtree", killed)
