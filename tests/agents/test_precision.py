@@ -89,5 +89,4 @@ def test_two_alternatives_are_told_apart_by_how_much_they_differ(difference: int
     percept = Percept("probe", (Display(Blank.model_validate({})),), Ask(kind))
     truth = Truth("left", record={"difference_degrees": difference}, chance=0.5, levels={"set_size": 1})
     memory = LimitedPrecision(sd).fresh(3)
-    right = np.mean([memory.choose(percept, truth) == "left" for _ in range(20_000)])
-    assert abs(right - expected) < 0.012
+    assert abs(np.mean([memory.choose(percept, truth) == "left" for _ in range(20_000)]) - expected) < 0.012

@@ -477,8 +477,7 @@ def with_seed(trial: Trial, context: TrialContext) -> tuple[Trial, TrialContext]
 def test_the_guesser_would_find_a_leak(
     tmp_path: Path, leak: Callable[[Trial, TrialContext], tuple[Trial, TrialContext]]
 ) -> None:
-    found = gathered(tmp_path, load_paradigm("smu"), 500, leak)
-    assert min(advantage(found).values()) < SURE
+    assert min(advantage(gathered(tmp_path, load_paradigm("smu"), 500, leak)).values()) < SURE
 
 
 def test_the_guesser_would_find_a_leak_in_a_file(tmp_path: Path) -> None:

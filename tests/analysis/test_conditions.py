@@ -70,8 +70,7 @@ def test_reaction_times_by_set_size_and_presence_come_back_with_their_slopes(tmp
     between = rows_by(drawing.further[1][1], "contrast")
     assert between["mean, no minus yes"]["value"] == pytest.approx(20, abs=12)
     assert between["slope, no minus yes"]["p"] > 0.01
-    wrong = int((~data["correct"].astype(bool)).sum())
-    assert f"{wrong} answered wrongly are left out" in drawing.caption
+    assert f"{int((~data['correct'].astype(bool)).sum())} answered wrongly are left out" in drawing.caption
     assert drawing.caption.startswith("Mean reaction time")
 
 

@@ -328,8 +328,7 @@ def test_where_trials_cannot_tell_k_it_is_said() -> None:
     assert of(20, 3)["note"] == ""
     assert of(5, 2, many=7)["note"] == "7 and 7 trials with and without a change: no K from fewer than 8"
     few = table(change_detection(2.0, sizes=(4, 6)), 20, paradigm="cd")
-    scored = score_table(few)
-    assert "no K from fewer than 8" in FIGURES.get("capacity").too_few(scored, "cd")
+    assert "no K from fewer than 8" in FIGURES.get("capacity").too_few(score_table(few), "cd")
     assert (
         FIGURES.get("capacity").too_few(
             score_table(table(change_detection(2.0, sizes=(4, 6)), 200, paradigm="cd")), "cd"

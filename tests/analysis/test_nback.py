@@ -82,8 +82,7 @@ def test_false_alarms_on_lures_are_those_of_the_published_answers(imported: pd.D
         where = {"agent": f"published:{model}", "n": n}
         assert round(100 * cell(cells, "lure_rate", **where)["mean"]) == lure
         assert round(100 * cell(cells, "plain_rate", **where)["mean"]) == plain
-    first = cells[(cells["n"] == 1)]
-    assert not (first["measure"] == "before_rate").any(), "one back there is no item between"
+    assert not (cells[cells["n"] == 1]["measure"] == "before_rate").any(), "one back there is no item between"
 
 
 def test_published_decisions_without_and_with_sign() -> None:

@@ -35,8 +35,7 @@ def test_the_files_are_described_beside_them() -> None:
 
 def test_avons_by_serial_position_is_as_printed() -> None:
     curve = published_curve("vsr", ("list_length", "serial_position"))
-    five = curve[curve["list_length"] == 5]
-    assert five["mean"].tolist() == [0.6875, 0.5375, 0.525, 0.45, 0.625]
+    assert curve[curve["list_length"] == 5]["mean"].tolist() == [0.6875, 0.5375, 0.525, 0.45, 0.625]
     assert set(curve["agent"]) == {"Avons 1998 (people)"}
     assert curve[["sem", "low", "high", "n_units", "chance"]].isna().all().all()
 

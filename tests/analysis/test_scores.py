@@ -142,8 +142,7 @@ def test_the_test_is_a_t_test_against_guessing() -> None:
     assert (a["unit"], a["n_units"]) == ("participant", 8)
     two = fixed({(4, 0): 9, (4, 5): 4}, ("list_length", "retention_steps"), "vir", trials=20)
     welch: Any = scipy.stats.ttest_ind([1] * 4 + [0] * 16, [1] * 9 + [0] * 11, equal_var=False)
-    found = row(scores(two), "A_retentioninterval")
-    assert found["p"] == pytest.approx(welch.pvalue)
+    assert row(scores(two), "A_retentioninterval")["p"] == pytest.approx(welch.pvalue)
 
 
 def test_items_of_one_trial_are_not_independent() -> None:

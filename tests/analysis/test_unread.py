@@ -105,8 +105,7 @@ def test_sentences_and_tables_of_a_page_have_the_share_and_bounds(tmp_path: Path
     assert "if they are guesses" in page
     assert "correct if unread" in page
     assert "Replies that could not be read count as wrong: a 10%" in page
-    numbers = pd.read_csv(tmp_path / "page" / "tables" / "vsr_overall.csv")
-    assert {"unread", "if_guessed"} <= {*numbers.columns}
+    assert {"unread", "if_guessed"} <= {*pd.read_csv(tmp_path / "page" / "tables" / "vsr_overall.csv").columns}
 
 
 def test_a_headline_without_unread_replies_says_nothing_of_them() -> None:

@@ -111,8 +111,7 @@ MISTAKES: list[tuple[str, str]] = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("typed", "said"), MISTAKES, ids=[typed for typed, _ in MISTAKES])
 def test_a_mistake_is_one_clear_sentence(run: Run, things: None, typed: str, said: str) -> None:
-    arguments = [argument.strip("'") for argument in typed.split()]
-    assert said in complaint(*run(*arguments))
+    assert said in complaint(*run(*[argument.strip("'") for argument in typed.split()]))
 
 
 def test_nothing_typed_shows_the_help(run: Run) -> None:

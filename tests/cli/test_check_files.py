@@ -321,8 +321,7 @@ UNNAMED += ("axcpt", "retro_cue", "task_switching", "keep_track", "two_lists", "
 )
 def test_the_figures_foretold_are_those_of_the_registry(name: str) -> None:
     told = told_of(name)
-    documented = {effect.name for effect in EFFECTS if name in effect.paradigms}
-    assert documented <= {*told.figures}
+    assert {effect.name for effect in EFFECTS if name in effect.paradigms} <= {*told.figures}
     assert ("conditions" in told.figures) == (name in UNNAMED)
     others = {"conditions", "error_distribution", "reaction_time", *load_paradigm(name).data.get("effects", {})}
     assert {*told.figures} <= {*(effect.name for effect in EFFECTS), *others}

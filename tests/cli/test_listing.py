@@ -25,8 +25,7 @@ PARADIGMS = {name: load_paradigm(name) for name in list_paradigms()}
 def listed(out: str) -> dict[str, str]:
     """The rows of the printed table, or of the list, by their first column."""
     lines = [line for line in out.splitlines() if line]
-    indented = [line for line in lines if line.startswith("  ")]
-    return {line.split()[0]: line for line in indented or lines[1:]}
+    return {line.split()[0]: line for line in [line for line in lines if line.startswith("  ")] or lines[1:]}
 
 
 def test_the_list_fits_a_terminal(run: Run) -> None:

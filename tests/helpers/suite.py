@@ -112,8 +112,7 @@ def _of_others() -> frozenset[str]:
         "/root",
         "/Users",
     }
-    imported = {os.path.realpath(one) for one in sys.path}  # Python itself lists those
-    return frozenset(os.path.realpath(one) for one in shared) - imported
+    return frozenset(os.path.realpath(one) for one in shared) - {os.path.realpath(one) for one in sys.path}
 
 
 _OF_OTHERS = _of_others()

@@ -104,8 +104,7 @@ def test_the_stimulus_is_seen_and_the_response_kind_read(rings: Path) -> None:
     ask = trial.steps[-1].percept.ask
     assert ask is not None
     kind = ask.kind
-    truth = trial.steps[-1].truth.answer
-    assert truth == sum(word == "A ring with a gap: up." for word in words)
+    assert trial.steps[-1].truth.answer == sum(word == "A ring with a gap: up." for word in words)
     for answer in range(7):
         assert kind.parse(kind.write(answer)) == answer
         assert kind.from_logits(np.eye(7)[kind.target(answer)]) == answer

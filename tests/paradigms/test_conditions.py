@@ -409,8 +409,7 @@ def test_what_is_planted_is_found(name: str, column: str, shares: dict[str, floa
     rows = {str(row["contrast"]): row for row in trends(effect, scored, name).to_dict("records")}
     sign = 1 if f"{larger} minus {smaller}" in rows else -1
     row = rows[f"{larger} minus {smaller}" if sign > 0 else f"{smaller} minus {larger}"]
-    planted = sign * (shares[larger] - shares[smaller])
-    assert row["low"] < planted < row["high"]
+    assert row["low"] < (sign * (shares[larger] - shares[smaller])) < row["high"]
     assert row["p"] < 0.001
 
 

@@ -277,8 +277,7 @@ def test_small_sessions_come_as_near_to_the_proportions_as_can_be(tmp_path: Path
 
 def test_practice_keeps_to_the_proportions(tmp_path: Path) -> None:
     paradigm = weighted(tmp_path, "{}", "practice: {trials: 400}")
-    kinds = Counter(one.levels["kind"] for one in plan_practice(paradigm, 1))
-    assert 0.62 < kinds["AX"] / 400 < 0.78
+    assert 0.62 < Counter(one.levels["kind"] for one in plan_practice(paradigm, 1))["AX"] / 400 < 0.78
 
 
 def test_a_level_that_occurs_twice_names_the_way(tmp_path: Path) -> None:

@@ -184,8 +184,7 @@ def test_a_rating_that_was_left_out_is_no_wrong_answer(tmp_path: Path, sure: Par
     session = take(tmp_path, sure, Saying(answered), 8)
     answers, ratings = rows_of(session.folder)
     assert set(ratings["outcome"]) == {"omitted"}
-    found = score_table(read_responses(session.folder))
-    assert len(found.items) == len(answers) == 8
+    assert len(score_table(read_responses(session.folder)).items) == len(answers) == 8
 
 
 def test_feedback_and_practice_are_about_the_answer_before(tmp_path: Path, sure: Paradigm) -> None:

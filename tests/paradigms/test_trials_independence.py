@@ -30,8 +30,7 @@ def _told(pair: Any) -> str:
 def test_cells_of_a_design_know_nothing_of_one_another(name: str, cells: list[dict[str, Any]]) -> None:
     paradigm = load_paradigm(name)
     cells = [{key: level for key, level in cell.items() if key in paradigm.factors} for cell in cells]
-    found = independence.pairs(paradigm, 20, cells)
-    assert [_told(pair) for pair in found if pair.p < NEVER] == []
+    assert [_told(pair) for pair in independence.pairs(paradigm, 20, cells) if pair.p < NEVER] == []
     shared = [number % 7 for number in range(400)]
     alike = independence._pair("answer", (cells[0], cells[1]), shared, shared, np.random.RandomState(1))
     assert alike.p < NEVER, "the measure would see it"

@@ -178,8 +178,7 @@ def test_levels_of_practice(name: str, design: str, chosen: dict[str, Any], expe
     assert all(trial.levels in levels for number in (1, 2) for trial in plan_practice(paradigm, 5, number, levels))
     for factor in chosen:  # examples, too
         wanted = chosen[factor] if isinstance(chosen[factor], list) else [chosen[factor]]
-        example = example_levels(paradigm, "en", {**levels[0]}, use)
-        assert example[factor] in wanted, factor
+        assert example_levels(paradigm, "en", {**levels[0]}, use)[factor] in wanted, factor
 
 
 def test_practice_of_whole_sessions_is_what_it_was() -> None:

@@ -75,8 +75,7 @@ def test_replacements_follow_from_the_session_alone(nback: Paradigm) -> None:
     assert {planned.seed for planned in again}.isdisjoint(
         replacement(nback, planned, 8, attempt).seed for planned in plan for attempt in range(2, 30)
     )
-    practice = PlannedTrial(1, 1, plan[0].levels, 1, practice=True)
-    assert replacement(nback, practice, 7, 2).seed not in seeds
+    assert replacement(nback, PlannedTrial(1, 1, plan[0].levels, 1, practice=True), 7, 2).seed not in seeds
 
 
 def test_practice_that_was_left_is_replaced_too(tmp_path: Path) -> None:

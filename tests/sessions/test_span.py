@@ -67,8 +67,7 @@ def test_staircases_settle_where_theory_says(up_after: int, share: float) -> Non
             staircase.take(bool(random.random_sample() < 1 / (1 + np.exp((staircase.level - 15) / 1.5))))
         assert staircase.span is not None
         found.append(staircase.span)
-    wanted = 15 - 1.5 * np.log(share / (1 - share))
-    assert np.mean(found) == pytest.approx(wanted, abs=0.35)
+    assert np.mean(found) == pytest.approx(15 - 1.5 * np.log(share / (1 - share)), abs=0.35)
     assert np.std(found) < 1.2
 
 
@@ -379,8 +378,7 @@ def test_a_list_with_an_item_too_many_is_not_a_correct_one(given_answer: str, co
     kind = SerialOrder.model_validate({"options": 9, "take": 3, "free": True, "layout": "3x3"})
     right, answer = kind.parse("1 2 3"), kind.parse(given_answer)
     assert right is not None
-    scores = [asdict(score) for score in kind.score(answer, right)]
-    assert rule(rule="span").correct(scores) == correct
+    assert rule(rule="span").correct([asdict(score) for score in kind.score(answer, right)]) == correct
 
 
 def test_the_classical_rule_two_lists_a_length_and_an_end_after_two_failures() -> None:

@@ -61,8 +61,7 @@ def test_a_trial_is_known_by_what_its_sounds_hold_and_not_by_their_names(tones: 
 
 
 def test_a_sound_stands_alone_or_beside_anything_that_is_seen(tmp_path: Path) -> None:
-    trial = one_sound(write_tones(tmp_path).parent, "{sound: tones/1.wav}")
-    assert not list(sound_of(trial, -1).primitives())
+    assert not list(sound_of(one_sound(write_tones(tmp_path).parent, "{sound: tones/1.wav}"), -1).primitives())
     pattern(1).save(tmp_path / "face.png")
     for seen in (
         "image: face.png",
@@ -135,8 +134,7 @@ def test_what_goes_out_has_the_samples_and_nothing_else(tmp_path: Path) -> None:
         assert (read.getnframes(), read.getframerate(), read.getnchannels(), read.getsampwidth()) == (4800, 48000, 1, 2)
         exact = np.frombuffer(read.readframes(4800), "<i2")
     assert np.array_equal(exact, soundfile.read(tmp_path / "named.wav", dtype="int16")[0])
-    quiet = np.frombuffer(wav_file(stimulus.sha256, 0.5)[44:], "<i2")
-    assert np.abs(quiet - exact / 2).max() <= 0.5
+    assert np.abs(np.frombuffer(wav_file(stimulus.sha256, 0.5)[44:], "<i2") - exact / 2).max() <= 0.5
 
 
 # -- mistakes --------------------------------------------------------------------------------------

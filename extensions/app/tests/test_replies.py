@@ -136,8 +136,7 @@ def test_what_a_model_wrote_is_text_and_an_unread_reply_is_called_so(tmp_path: P
     rows = spanlab.view(tmp_path / "data", output=tmp_path / "bundle").to_frame()
     assert rows["mark"].tolist() == ["unread", "unread"]
     assert set(rows["reply"]) == {nasty}
-    session = rows["session"].iloc[0]
-    assert html.escape(nasty) in data_of(tmp_path / "bundle", f"{session}/1")
+    assert html.escape(nasty) in data_of(tmp_path / "bundle", f"{rows['session'].iloc[0]}/1")
     assert "nobody knows" not in (tmp_path / "bundle" / "index.html").read_text("utf-8")
 
 

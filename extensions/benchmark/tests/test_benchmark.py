@@ -97,8 +97,7 @@ def test_a_few_right_answers_are_not_the_same_as_people(trials: int, verdict: st
     """An agent that is right in all of three trials may be right in 29 of 100; one of 240 trials,
     in 98."""
     agent = Contrast(1.0, 0.0, math.nan, trials, share=True, span=(0, 1))
-    people = Contrast(0.97, 0.005, 23, 24, share=True, span=(0, 1))
-    assert judge(SUITE.effects[0], agent, people) == verdict
+    assert judge(SUITE.effects[0], agent, Contrast(0.97, 0.005, 23, 24, share=True, span=(0, 1))) == verdict
 
 
 @pytest.mark.parametrize("effect", [SUITE.effects[0]], ids=lambda effect: effect.name)

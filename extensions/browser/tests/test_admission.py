@@ -126,8 +126,7 @@ def test_unconfirmed_visits_keep_nobody_out_and_the_late_ones_go_first() -> None
     visits = [Somebody(now[0] - UNCONFIRMED_S - 1), Somebody(now[0]), Somebody(now[0])]
     assert admission.has_room(visits, "")
     assert [visit.over for visit in visits] == [True, False, False]
-    confirmed = [Somebody(now[0], confirmed=True) for _ in range(3)]
-    assert not admission.has_room(confirmed, "")
+    assert not admission.has_room([Somebody(now[0], confirmed=True) for _ in range(3)], "")
 
 
 def test_one_address_takes_no_more_than_its_share() -> None:

@@ -27,8 +27,7 @@ DECLARED = (PAGE / "messages.d.ts").read_text(encoding="utf-8")
 
 def test_the_page_says_itself_what_it_is_given() -> None:
     listed = DECLARED[DECLARED.index("export type WordName") :]
-    names = set(re.findall(r'"(\w+)"', listed[: listed.index(";")]))
-    assert names == set(words("en"))
+    assert set(re.findall(r'"(\w+)"', listed[: listed.index(";")])) == set(words("en"))
 
 
 @pytest.mark.parametrize(

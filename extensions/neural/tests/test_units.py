@@ -254,8 +254,7 @@ def test_neighbours_keep_groups_apart_and_are_the_same_again() -> None:
     assert second is not None
     np.testing.assert_array_equal(first.x, second.x)
     flat = np.stack([first.x, first.y], 1)
-    nearest = np.array([np.argsort(((flat - one) ** 2).sum(1))[1] for one in flat])
-    assert (truth[nearest] == truth).all()
+    assert (truth[np.array([np.argsort(((flat - one) ** 2).sum(1))[1] for one in flat])] == truth).all()
 
 
 def test_of_many_points_some_are_drawn_and_that_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

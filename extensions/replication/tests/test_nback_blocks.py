@@ -344,8 +344,7 @@ def test_stray_folders_among_sets_and_levels_are_told(tmp_path: Path) -> None:
 def test_everything_malformed_is_told_at_once_and_nothing_good_is_left(tmp_path: Path, run: Run) -> None:
     for number in range(5):
         write_block(tmp_path, f"letters/1back/{number}.txt", "bb\n-")
-    told = complaint(*run("import", "nback", "letters", "-o", "out"))
-    assert told.count("1 labels for 2 items") == 5
+    assert complaint(*run("import", "nback", "letters", "-o", "out")).count("1 labels for 2 items") == 5
     assert "not one block of letters can be read" in complaint(
         *run("import", "nback", "letters", "-o", "out", "--skip-malformed")
     )

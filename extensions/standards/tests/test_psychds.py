@@ -106,8 +106,7 @@ def test_nothing_tells_who_or_when_unless_it_is_asked_for(tmp_path: Path, run: R
     )
     key = tmp_path / "who.csv"
     assert run("export", "psychds", *sources, "-o", "set", "--key-file", "who.csv")[0] == 0
-    said = everything(tmp_path / "set")
-    assert not re.search(r"p0[0-9]|2026-|started_at|golden|\bage\b", said)
+    assert not re.search(r"p0[0-9]|2026-|started_at|golden|\bage\b", everything(tmp_path / "set"))
     people = dict(csv.reader(key.read_text(encoding="utf-8").splitlines()[1:]))
     assert (set(people), set(people.values())) == ({"p01", "p02"}, {"001", "002"})
     # the same people are called the same in the next data set, which has more of them

@@ -45,8 +45,7 @@ def test_practice_is_that_of_people_and_every_conversation_begins_with_it(tmp_pa
     # what was said after each trial is how many of the answers were right, and nothing else
     last = [words(message) for message in asked[-1]]
     said = [bool(right) for right in rows.loc[rows["practice"]].sort_values("trial")["correct"]]
-    told = ["All correct." in text for text in last[3::2]]
-    assert told[: len(said)] == said
+    assert ["All correct." in text for text in last[3::2]][: len(said)] == said
     assert ["0 of 1 correct." in text for text in last[3::2]][: len(said)] == [not one for one in said]
     assert last[1].startswith("We begin with some practice. You will be told how you did.")
     assert sum("Let us practise once more." in text for text in last) == practice.at_most - 1

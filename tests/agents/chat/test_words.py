@@ -48,8 +48,7 @@ def test_a_reader_of_the_words_scores_100_percent_in_every_condition(name: str) 
 @pytest.mark.parametrize("trials", [TRIALS, pytest.param(100, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", [name for name in PARADIGMS if load_paradigm(name).family != "N-back"])
 def test_a_reader_of_the_words_scores_100_percent_in_published_trials(name: str, trials: int) -> None:
-    wrong = [which for right, which in _read(name, "published", trials) if not right]
-    assert not wrong
+    assert not [which for right, which in _read(name, "published", trials) if not right]
 
 
 @pytest.mark.parametrize("name", PARADIGMS)

@@ -164,8 +164,7 @@ def test_deadlines_of_the_speeded_paradigms(name: str, levels: dict[str, Any], m
 
     def person(ask: Ask) -> tuple[Any, float]:
         asked.append(ask)
-        value = ask.kind.guess(RandomState(3))
-        return value, (window + ms if len(asked) == 1 else 300.0) / 1000
+        return ask.kind.guess(RandomState(3)), (window + ms if len(asked) == 1 else 300.0) / 1000
 
     stage = VirtualStage(VirtualWindow(60))
     told = [one for one in play(stage, taken, person) if one[1] is not None]

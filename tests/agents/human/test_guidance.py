@@ -541,8 +541,7 @@ def test_practice_says_what_was_right_and_why_after_every_trial(tmp_path: Path) 
     told = [(words, example) for words, example in agent.brought if "of 3 correct" in words]
     assert told
     for words, pictured in told:
-        right = int(words.split()[0])
-        assert len(pictured) == 3 - right
+        assert len(pictured) == 3 - int(words.split()[0])
         for display in pictured:
             (question,), (mark,) = display.questions, display.marks
             assert (mark.value, mark.verdict) == (0, "wrong")

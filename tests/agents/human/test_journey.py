@@ -120,8 +120,7 @@ def test_from_the_dialog_to_the_last_page(tmp_path: Path, display: str) -> None:
     assert main.groupby("paradigm")["trial"].nunique().to_dict() == dict.fromkeys(("vsr", "sfr", "cd", "smu", "cs"), 1)
     assert set(main["outcome"]) == {"answered"}
     vsr = next(folder for folder in folders if read_session(folder)["paradigm"] == "vsr")
-    events = [event["event"] for event in read_events(vsr)]
-    assert events.count("interrupted") >= 1
+    assert [event["event"] for event in read_events(vsr)].count("interrupted") >= 1
     assert read_events(vsr)[-1]["event"] == "session_end"
     # What is asked about is on the screen, also when the pointer lies on one of the answers.
     for stage, colour in (("vsr-probe", (0, 0, 0)), ("cs-probe", (0, 0, 0)), ("sfr-present", (0, 168, 140))):

@@ -184,8 +184,7 @@ def test_a_press_is_acknowledged_in_the_words_of_the_person() -> None:
 
 def test_words_that_are_to_be_remembered_are_not_translated() -> None:
     kind = _asked(load_paradigm("lsr"))
-    words = {str(value): "x" for value in kind.surface().keys}
-    assert kind.with_keys(AnswerKeys(words=words)) is kind
+    assert kind.with_keys(AnswerKeys(words={str(value): "x" for value in kind.surface().keys})) is kind
 
 
 BASE = "extends: nback_verbal_feedback\nparadigm: own\n"

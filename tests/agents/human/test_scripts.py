@@ -43,8 +43,7 @@ def _shipped_typeface_afterwards() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def dejavu() -> Path:
     """A font with Armenian and Georgian letters, and Hebrew ones."""
-    matplotlib = pytest.importorskip("matplotlib")
-    return Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"
+    return Path(pytest.importorskip("matplotlib").get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"
 
 
 @pytest.fixture(scope="module")
@@ -122,8 +121,7 @@ def test_scripts_from_right_to_left_are_refused_with_any_font(dejavu: Path) -> N
 
 @pytest.mark.parametrize("text", [ARMENIAN, GEORGIAN])
 def test_a_study_names_a_font_for_the_letters_of_its_language(text: str, tmp_path: Path, dejavu: Path) -> None:
-    study = study_in(tmp_path, STUDY.replace("TEXT", text) + f"font: {dejavu}\n")
-    assert study.font == dejavu
+    assert study_in(tmp_path, STUDY.replace("TEXT", text) + f"font: {dejavu}\n").font == dejavu
     drawn = np.asarray(set_text((TextBlock(text, 20),), 800))
     use_font(None)
     assert undrawable(text)

@@ -325,8 +325,7 @@ def test_guessers_are_looked_for_in_a_table_whose_texts_are_kept_once(tmp_path: 
     machine = changes(people=1).assign(agent="net", agent_kind="network", participant=None)
     both = pd.concat([people, machine], ignore_index=True)
     both["session"] = "of " + both["participant"].fillna("net").astype(str)
-    items = opened(both, tmp_path).scored.items
-    assert not [text for text in spoilers((), items, None) if "guess" in text]
+    assert not [text for text in spoilers((), opened(both, tmp_path).scored.items, None) if "guess" in text]
 
 
 def test_trial_numbers_that_begin_again_begin_a_session(tmp_path: Path) -> None:

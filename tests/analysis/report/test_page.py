@@ -210,8 +210,7 @@ def test_unfinished_and_unreadable_sessions_are_named(data: Path, tmp_path: Path
     ("trials", "said"), [(1, "its 1 finished trial of 360 is used"), (2, "trials of 360 are used")]
 )
 def test_one_finished_trial_is_used_and_two_are(trials: int, said: str) -> None:
-    facts = facts_of(Head(Path("s"), "s", {"plan": [{}] * 360}), trials)
-    assert said in unfinished(facts)[0]
+    assert said in unfinished(facts_of(Head(Path("s"), "s", {"plan": [{}] * 360}), trials))[0]
 
 
 @pytest.mark.usefixtures("page_only")

@@ -40,8 +40,7 @@ def test_tables_are_those_of_afex(design: dict[str, Any]) -> None:
     named = {tuple(row[:3]): row for row in rows[["factor", "at", "contrast", *NUMBERS]].to_numpy().tolist()}
     assert len(rows) == len(design["emmeans"])
     for factor, at, contrast, *numbers in design["emmeans"]:
-        found = named[factor, f"{at[0]} {at}" if at else "", contrast]
-        assert found[3:] == pytest.approx(numbers, rel=1e-7)
+        assert named[factor, f"{at[0]} {at}" if at else "", contrast][3:] == pytest.approx(numbers, rel=1e-7)
 
 
 @pytest.mark.parametrize("design", DESIGNS, ids=[f"{[*one['within']]}-{[*one['between']]}" for one in DESIGNS])

@@ -233,8 +233,7 @@ def test_degenerate_data_give_notes_and_finite_numbers_or_a_sentence(name: str) 
     assert np.logical_or(
         np.isfinite(ends.to_numpy(float)).all(axis=1), table["note"].str.contains("%")
     ).all()  # no end without a word
-    around = table["estimate"].between(table["low"], table["high"])
-    assert (around | ends.isna().all(axis=1)).all()
+    assert (table["estimate"].between(table["low"], table["high"]) | ends.isna().all(axis=1)).all()
     if name in ("all right", "all wrong", "separated"):
         assert any("%" in note and "prior" in note for note in found.notes)
         assert table["note"].str.contains("%").any()
@@ -376,8 +375,7 @@ def test_stats_prints_and_writes(tmp_path: Path, run: Run) -> None:
     assert "Who is above guessing" in out
     assert "chance (guessing) is a yardstick" in out
     assert "Rule 1, trials (people only) whose accuracy is below 0.01: 0 of 0 trials left out" in out
-    written = pd.read_csv(tmp_path / "out" / "stats_contrasts.csv")
-    assert set(written["kind"]) == {"cell", "agent", "trend"}
+    assert set(pd.read_csv(tmp_path / "out" / "stats_contrasts.csv")["kind"]) == {"cell", "agent", "trend"}
     assert list(pd.read_csv(tmp_path / "out" / "stats_guessing.csv")["agent"]) == ["network:laptop"]
     assert (tmp_path / "out" / "exclusion_rules.csv").exists()
     status, _, err = run("stats", "data", "--paradigm", "vsx")

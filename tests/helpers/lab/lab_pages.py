@@ -27,8 +27,7 @@ def nothing_is_cut_off(page: PageContent, window: tuple[int, int], letter: int, 
         assert sheet.footer_y - sheet.footer.height / 2 >= -window[1] / 2
         assert sheet.footer.width <= window[0]
         # Text that reached over the edge of its picture would be cut off there.
-        pixels = np.asarray(sheet.body)
-        assert page.progress is not None or (pixels[:, -1] == BACKGROUND).all()
+        assert page.progress is not None or (np.asarray(sheet.body)[:, -1] == BACKGROUND).all()
     return len(sheets)
 
 

@@ -90,10 +90,8 @@ def drawn(name: str, many: int = 4000, **parameters: Any) -> list[Any]:
 
 
 def test_numbers_come_from_their_distributions() -> None:
-    uniform = drawn("uniform", between=[500, 1500])
-    assert stats.kstest(uniform, stats.uniform(500, 1000).cdf).pvalue > 0.01
-    normal = drawn("normal", mean=100, sd=15)
-    assert stats.kstest(normal, stats.norm(100, 15).cdf).pvalue > 0.01
+    assert stats.kstest(drawn("uniform", between=[500, 1500]), stats.uniform(500, 1000).cdf).pvalue > 0.01
+    assert stats.kstest(drawn("normal", mean=100, sd=15), stats.norm(100, 15).cdf).pvalue > 0.01
     cut = drawn("normal", mean=100, sd=15, least=90, most=115)
     assert stats.kstest(cut, stats.truncnorm(-10 / 15, 1, 100, 15).cdf).pvalue > 0.01
     assert all(type(value) is int for value in drawn("uniform", 50, between=[1, 9], decimals=0))
@@ -154,8 +152,7 @@ def orientation(picture: np.ndarray) -> float:
 
 @pytest.mark.parametrize("angle", [0, 17, 45, 90, 133.5, 179])
 def test_a_bar_lies_at_its_angle(angle: float) -> None:
-    found = orientation(picture_of("oriented_bar", angle=angle))
-    assert abs((found - angle + 90) % 180 - 90) < 1
+    assert abs((orientation(picture_of("oriented_bar", angle=angle)) - angle + 90) % 180 - 90) < 1
     assert (picture_of("oriented_bar", angle=angle + 180) == picture_of("oriented_bar", angle=angle)).all()
 
 
@@ -169,8 +166,7 @@ def test_stripes_lie_at_their_angle_and_are_as_many_as_asked_for(angle: float) -
     v, u = np.unravel_index(np.argmax(power), power.shape)
     across, down = (np.fft.fftfreq(len(gray))[n] * len(gray) for n in (u, v))
     assert abs(np.hypot(across, down) - cycles * 96 / size) < 1
-    turned = np.degrees(np.arctan2(down, across)) % 180
-    assert abs((turned - angle + 90) % 180 - 90) < 5
+    assert abs(((np.degrees(np.arctan2(down, across)) % 180) - angle + 90) % 180 - 90) < 5
 
 
 def test_several_stimuli_are_placed_and_sized(tmp_path: Path) -> None:

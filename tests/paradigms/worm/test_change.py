@@ -143,8 +143,7 @@ def test_designs_are_those_of_the_papers_and_short_enough_for_people(name: str) 
     assert isinstance(data, DatasetDesign)
     assert (data.train, data.validation, data.test) == (86_400, 9_600, 9_600)
     assert isinstance(human, SessionDesign)
-    mean = 1.0 + 0.5 + 0.1 + 9 * 0.15 + 1.2
-    assert len(loaded(name).combinations()) * human.repetitions * mean < 40 * 60
+    assert len(loaded(name).combinations()) * human.repetitions * (1.0 + 0.5 + 0.1 + 9 * 0.15 + 1.2) < 40 * 60
 
 
 def test_given_arrays_whose_answer_is_wrong_are_refused() -> None:

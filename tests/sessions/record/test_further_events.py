@@ -65,8 +65,7 @@ def test_the_last_event_of_a_trial_gives_its_columns_to_all_rows_of_the_trial() 
         2: {"event_blinks_count": 3, "event_blinks_eye": "both"},
     }
     assert rows == [{**row, **more.get(int(row["trial"] or 0), {})} for row in before]
-    table = response_table(rows).to_pandas()
-    assert table["event_blinks_count"].dropna().unique().tolist() == ["1", "3"]
+    assert response_table(rows).to_pandas()["event_blinks_count"].dropna().unique().tolist() == ["1", "3"]
     assert (event_meaning("event_blinks_count"), event_meaning("event_winks_count").meaning) == (
         Holds("number of blinks", measured=True),
         "recorded by a package that is not installed here",

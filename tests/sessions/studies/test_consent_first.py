@@ -171,8 +171,7 @@ def at_the_page(tmp_path: Path, data: Path, refusing: bool) -> list[Mapping[str,
 
 def test_a_page_asks_for_consent_before_anything_about_the_participant(tmp_path: Path, data: Path) -> None:
     told = at_the_page(tmp_path, data, refusing=False)
-    whats = [one["what"] for one in told]
-    assert whats[:4] == ["form", "choose", "form", "trial"]
+    assert [one["what"] for one in told][:4] == ["form", "choose", "form", "trial"]
     assert [[question["name"] for question in one["questions"]] for one in told if one["what"] == "form"] == [
         ["language"],
         ["age", "sex", "hours", "note"],

@@ -38,8 +38,7 @@ def test_a_study_is_what_its_file_says(tmp_path: Path) -> None:
     assert [one.name for one in study.paradigms] == ["vsr", "cells", "long"]
     assert study.sessions == ((0, 1, 2), (1,))
     assert [field.name for field in study.fields] == ["age", "sex", "hours", "note"]
-    plan = study.paradigms[0].plan(7)
-    assert sorted(trial.levels["list_length"] for trial in plan) == [2, 3]
+    assert sorted(trial.levels["list_length"] for trial in study.paradigms[0].plan(7)) == [2, 3]
     assert {trial.levels["list_length"] for trial in study.paradigms[2].plan(7)} == {4}
 
 

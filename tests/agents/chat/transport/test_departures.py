@@ -133,8 +133,7 @@ def _run(ends: Callable[[int], str], *texts: str, context: ssl.SSLContext | None
 
     async def work() -> Served:
         async with _serving(ends, context) as served:
-            replies = await _ask(served.url, watched, *texts)
-            assert [reply.content for reply in replies] == ["m"] * len(texts)
+            assert [reply.content for reply in await _ask(served.url, watched, *texts)] == ["m"] * len(texts)
             return served
 
     return asyncio.run(work()), watched

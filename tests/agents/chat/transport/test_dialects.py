@@ -139,8 +139,7 @@ def test_instructions_go_to_the_user_where_that_was_allowed_and_the_model_takes_
 
 
 def test_a_stream_that_breaks_off_is_no_reply() -> None:
-    whole = piece(content="same") + piece(ended="stop")
-    assert read_reply(whole.encode(), 0.0).content == "same"
+    assert read_reply((piece(content="same") + piece(ended="stop")).encode(), 0.0).content == "same"
     with pytest.raises(NoReplyError, match="cut off"):
         read_reply(piece(content="same").encode(), 0.0)
 
