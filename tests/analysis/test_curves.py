@@ -64,8 +64,7 @@ def test_several_people_are_the_units() -> None:
         )
         for n, p in enumerate((0.3, 0.5, 0.7, 0.9))
     ]
-    table = mixed(*people)
-    row = overall(table).iloc[0]
+    row = overall(mixed(*people)).iloc[0]
     means = [float(person.groupby("trial")["correct"].mean().mean()) for person in people]
     assert (row["unit"], row["n_units"], row["n_trials"]) == ("participant", 4, sum(4 + 3 * n for n in range(4)))
     assert row["mean"] == pytest.approx(np.mean(means))

@@ -231,8 +231,7 @@ def test_free_recall_by_hand() -> None:
 
 
 def test_a_trial_with_nothing_recalled_recalled_nothing_first() -> None:
-    silent = recall([1, 2, 3], [], 1)
-    both = together(silent, recall([1, 2, 3], [1, 2, 3], 2), recall([4, 5], [5, 4], 3))
+    both = together(recall([1, 2, 3], [], 1), recall([1, 2, 3], [1, 2, 3], 2), recall([4, 5], [5, 4], 3))
     first = effect("first_recalled").table(both, "sfr")
     assert first.groupby("list_length")["n_trials"].first().to_dict() == {2: 1, 3: 1}
     whole = effect("free_recall").table(both, "sfr").set_index(["criterion", "list_length"])["mean"]
@@ -395,8 +394,7 @@ def test_somebody_who_ignores_the_cues_has_a_line_of_his_own() -> None:
     found = one.table(data, "sts")
     congruent = data[data["record_transition"] == '"switch"']["record_congruent"] == "true"
     assert rows_by(found, "judgement")["switch"]["cue_ignored"] == pytest.approx(0.5 + congruent.mean() / 2, abs=0.05)
-    spec = effect_chart(one, found, looks_of(found), title="")
-    roles = [row["role"] for row in spec["data"]["values"]]
+    roles = [row["role"] for row in effect_chart(one, found, looks_of(found), title="")["data"]["values"]]
     assert (roles.count("lacking"), roles.count("name")) == (5, 1)
     assert "Dashed: cue ignored" in caption(one, found)
     older = one.table(data.drop(columns="record_congruent"), "sts")
@@ -437,8 +435,7 @@ def test_trends_are_those_of_independent_computations() -> None:
 
 
 def test_published_people_are_beside_them() -> None:
-    data = PLANTED["features"][0]
-    found = effect("features").table(data, "cd")
+    found = effect("features").table(PLANTED["features"][0], "cd")
     people = found[found["agent_kind"] == "group means"]
     assert set(people["factor_feature"]) == {"colour", "gap"}
     expected = published("cd").set_index(["factor_feature", "set_size"])["accuracy"]

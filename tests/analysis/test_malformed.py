@@ -209,8 +209,7 @@ def through_scores(scored: Scored) -> None:
 def through_the_rest(scored: Scored) -> None:
     finite(overall(scored), "mean", "chance")
     finite(intrusions(scored), "per_trial")
-    blocks = nback_blocks(scored)
-    finite(nback_cells(blocks, resamples=FEW), "mean", "low", "high")
+    finite(nback_cells(nback_blocks(scored), resamples=FEW), "mean", "low", "high")
     finite(reaction_times(scored), "mean", "mu")
 
 
@@ -254,8 +253,7 @@ DOORS: dict[str, Callable[[Scored], None]] = {
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("door", DOORS)
 def test_odd_data_through_every_door(door: str, fault: str) -> None:
-    scored = score_table(name_agents(FAULTS[fault](WHOLE)))
-    DOORS[door](scored)
+    DOORS[door](score_table(name_agents(FAULTS[fault](WHOLE))))
 
 
 @pytest.mark.slow

@@ -142,8 +142,7 @@ def test_tests_by_hand() -> None:
 
 
 def test_corrections_of_a_family() -> None:
-    blocks = published_blocks()
-    table = mann_whitney(blocks)
+    table = mann_whitney(published_blocks())
     for _, family in table.groupby(["variant", "model"]):
         assert family["p_bonferroni"].to_numpy() == pytest.approx(np.minimum(1, 3 * family["p"]))
         assert (family["p_holm"] <= family["p_bonferroni"] + 1e-15).all()
@@ -169,8 +168,7 @@ LABELS = "--m-m-m-"
 def test_counts_of_a_block() -> None:
     """2-back: one hit, two misses; of the five others one false alarm among the first two and one
     later."""
-    blocks = nback_blocks(block_rows(LABELS, list("m-m----m")), PUBLISHED)
-    (one,) = blocks.to_dict("records")
+    (one,) = nback_blocks(block_rows(LABELS, list("m-m----m")), PUBLISHED).to_dict("records")
     assert [one[name] for name in COUNTS] == [1, 2, 2, 3]
     assert (one["n"], one["n_items"], one["accuracy"]) == (2, 8, 0.5)
     (ours,) = nback_blocks(block_rows(LABELS, list("m-m----m"))).to_dict("records")

@@ -30,8 +30,7 @@ def test_faults_stand_beside_their_lines_as_the_check_tells_them(file: Path) -> 
     writing = Writing(file)
     before = writing.state()
     assert writing.faults()["said"] == spanlab.check(file).lines
-    text = file.read_text("utf-8")
-    file.write_text(text.replace("title:", "titel:", 1), encoding="utf-8")
+    file.write_text(file.read_text("utf-8").replace("title:", "titel:", 1), encoding="utf-8")
     assert writing.state() != before
     found = writing.faults()
     assert [one["text"] for one in found["faults"]] == "\n".join(spanlab.check(file).wrong).splitlines()

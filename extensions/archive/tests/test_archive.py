@@ -116,8 +116,7 @@ def test_a_backup_comes_back_as_it_was(here: Path, tmp_path: Path) -> None:
     assert {name for name in files(data) if "places" in name} == {"pair/places.sqlite"}
     assert records(data) == records(here / "data")
     assert [stat.S_IMODE(path.stat().st_mode) for path in (data / "pair", file)] == [0o700, 0o600]
-    study = load_study(tmp_path / "study" / "study.yaml")
-    study_files.take(study, data, "p09")
+    study_files.take(load_study(tmp_path / "study" / "study.yaml"), data, "p09")
     with pytest.raises(SpanLabError, match="p09/session-1/battery"):
         spanlab.study_restore(file, data=data)
     assert (data / "pair" / "p09").exists()

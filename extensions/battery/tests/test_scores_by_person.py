@@ -344,8 +344,7 @@ def test_the_codebook_says_what_each_column_is(eight: tuple[list[Row], ScoreTabl
 
 def test_a_preset_excludes_exactly_those_below_its_edge() -> None:
     """Of 20 decisions 16, 17 and 18 were right: 17 are 85 %, and stay."""
-    responses = pd.DataFrame(answers(9))
-    kept, report = apply_exclusions(responses, read_rules(Path("complex_span_85")))
+    kept, report = apply_exclusions(pd.DataFrame(answers(9)), read_rules(Path("complex_span_85")))
     span = kept[kept["paradigm"] == "operation_span"]["participant"].unique()
     assert set(span) == {f"P{number:03}" for number in range(9) if DECISIONS[number % 3] >= 17}
     assert set(kept[kept["paradigm"] == "digit_span"]["participant"]) == {f"P{number:03}" for number in range(9)}

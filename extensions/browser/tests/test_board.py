@@ -57,8 +57,7 @@ def somebody_of_each_kind(tmp_path: Path) -> StudyOffer:
 
 def test_the_page_shows_what_the_monitor_shows(tmp_path: Path, run: Run) -> None:
     offer = somebody_of_each_kind(tmp_path)
-    desk = VisitDesk(offer, print)
-    shown = MonitorBoard(desk, timing_in_short).now()
+    shown = MonitorBoard(VisitDesk(offer, print), timing_in_short).now()
     seen = Monitor(offer.study, offer.data, timing_in_short).look(shown["at"])
     table = table_of(seen, shown["at"], everything=True)
     assert [row["cells"] for row in shown["rows"]] == [list(row) for row in reversed(table.rows)]
@@ -85,8 +84,7 @@ def test_the_page_shows_what_the_monitor_shows(tmp_path: Path, run: Run) -> None
 
 
 def test_nothing_is_readable_without_the_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    offer = somebody_of_each_kind(tmp_path)
-    desk = VisitDesk(offer, print)
+    desk = VisitDesk(somebody_of_each_kind(tmp_path), print)
     board = MonitorBoard(desk)
     compared = list[tuple[bytes, bytes]]()
     compare = board_module.secrets.compare_digest

@@ -134,8 +134,7 @@ def test_a_session_that_waits_for_its_page_lets_others_work() -> None:
         came.set()
 
     second.take(PageEvent("b:1", "b", commands[1], "done", -1, {}))
-    thread = threading.Thread(target=works, daemon=True)
-    thread.start()
+    threading.Thread(target=works, daemon=True).start()
     assert not came.wait(0.2)
     with first.turn.idle():
         assert came.wait(60)

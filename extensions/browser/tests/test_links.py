@@ -84,8 +84,7 @@ def test_who_has_not_passed_a_quiz_reads_so_again_and_nothing_is_recorded_of_it(
         )
         + "people: 1\n"
     )
-    study = study_in(tmp_path, text)
-    desk = VisitDesk(StudyOffer.checked(study, data), print)
+    desk = VisitDesk(StudyOffer.checked(study_in(tmp_path, text), data), print)
     with running(make_server(desk), desk) as port:
         first = last_page(port, "P01")
         register(data / "links", "P02", "person")  # the place is taken

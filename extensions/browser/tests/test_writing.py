@@ -92,8 +92,7 @@ def begin(tab: Tab, port: int, until: str = ANSWER) -> None:
 
 def test_every_sign_of_an_open_answer_is_kept(tmp_path: Path, browser: Chromium) -> None:
     (file := tmp_path / "afterwards.yaml").write_text(OPEN, encoding="utf-8")
-    offer = ParadigmOffer.checked(str(file), data_folder(tmp_path))
-    desk = VisitDesk(offer, print)
+    desk = VisitDesk(ParadigmOffer.checked(str(file), data_folder(tmp_path)), print)
     with running(make_server(desk), desk) as port, browser.window() as tab:
         begin(tab, port)
         for sign in SAID:

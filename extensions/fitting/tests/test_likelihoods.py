@@ -65,8 +65,7 @@ def resource(error: float, size: int, p: Numbers) -> float:
 
 
 def variable(error: float, size: int, p: Numbers) -> float:
-    mean = p["precision"] / size ** p["power"]
-    shape = mean / p["tau"]
+    shape = p["precision"] / size ** p["power"] / p["tau"]
     low, high = (math.log(max(float(gamma.ppf(share, shape, scale=p["tau"])), 1e-30)) for share in (1e-10, 1 - 1e-13))
 
     def at(log: float) -> float:

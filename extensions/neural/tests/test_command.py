@@ -143,8 +143,7 @@ def test_the_command_on_the_page_makes_the_same_again(small: Path, tmp_path: Pat
         "0.01",
     )
     assert done.returncode == 0, done.stderr
-    page = html.unescape(whole(first))
-    found = re.search(r"<pre><code>(.*?)</code></pre>", page, re.DOTALL)
+    found = re.search(r"<pre><code>(.*?)</code></pre>", html.unescape(whole(first)), re.DOTALL)
     assert found is not None
     command = shlex.split(found[1])
     assert command[:2] == ["spanlab", "neural"]

@@ -68,8 +68,7 @@ def test_power_is_that_of_the_formula_where_people_differ_by_chance_alone() -> N
 
 def test_the_simulated_test_is_the_one_that_a_page_prints() -> None:
     scored = score_table(crowd())
-    effect = conditions_effect(scored, "vsr", "set_size")
-    (row,) = trends(effect, scored, "vsr").to_dict("records")
+    (row,) = trends(conditions_effect(scored, "vsr", "set_size"), scored, "vsr").to_dict("records")
     shares = scored.items.groupby(["participant", "set_size"])["correct"].mean().unstack().to_numpy(float)
     value, se, df = _within(shares[None, :, 0], shares[None, :, 1])
     assert row["t"] == pytest.approx(float(value[0] / se[0]))
@@ -389,8 +388,7 @@ def test_a_plan_with_shared_trials_tests_as_the_page_does() -> None:
         ]
         fixed = {"agent": "People", "agent_kind": "participant", "paradigm": "own", "practice": False, "chance": 0.5}
         table = pd.DataFrame(rows).assign(**fixed, outcome="answered", block=1, step=1, ask=1)
-        cells = unit_means(score_table(table), ("set_size",))
-        found = contrast_of(cells, [0, 1], np.array([-1.0, 1.0]))
+        found = contrast_of(unit_means(score_table(table), ("set_size",)), [0, 1], np.array([-1.0, 1.0]))
         assert found.value == pytest.approx(value[study])
         assert found.se == pytest.approx(whole[study])
         assert found.df == pytest.approx(both_df[study])

@@ -230,8 +230,7 @@ def test_a_figure_says_who_guesses_and_of_which_tasks_a_network_knows_one(tmp_pa
     assert [note.partition(":")[0] for note in entry.notes if "guess:" in note] == [
         "chance (guessing) is not shown to do better than guess"
     ]
-    table = worm.network_scores(sessions, [])
-    said = [row.said for row in table.rows if row.what[2] == "network:worm-vsr"]
+    said = [row.said for row in worm.network_scores(sessions, []).rows if row.what[2] == "network:worm-vsr"]
     assert said
     assert all(one.startswith("lstm with 256 units, trained on vsr alone") for one in said)
     curves = {number: worm._training(number, sessions) for number in worm._TRAINING}

@@ -103,8 +103,7 @@ def test_imported_trials_become_the_same_json(imported: Path, name: str) -> None
 def test_frames_are_in_the_files_that_the_json_names(imported: Path, tmp_path: Path, name: str) -> None:
     """The frames of the golden trials, read from the files in the order of the benchmark's steps."""
     file, task = TrialsFile(imported / f"{name}.train.jsonl"), task_of(SETS[name])
-    few = list(file)[::4]
-    write_data_set(SETS[name], tmp_path, file.paradigm, "published", {"test": few})
+    write_data_set(SETS[name], tmp_path, file.paradigm, "published", {"test": list(file)[::4]})
     written = json.loads((tmp_path / TRIALS).read_text(encoding="utf-8"))
     assert list(written) == ["train", "test", "gen_test"]
     assert (written["train"], written["gen_test"]) == ([], [])

@@ -54,8 +54,7 @@ def test_a_reader_of_the_words_scores_100_percent_in_published_trials(name: str,
 @pytest.mark.parametrize("name", PARADIGMS)
 def test_nothing_but_instructions_legend_words_and_questions_is_sent(name: str) -> None:
     paradigm = load_paradigm(name)
-    levels = paradigm.combinations()[-1]
-    trial = compile_trial(paradigm, levels, seed=7, generator="corrected")
+    trial = compile_trial(paradigm, paradigm.combinations()[-1], seed=7, generator="corrected")
     brief = context(trial, paradigm)
     last = list(converse(trial, paradigm, solve))[-1][1]
     kinds = list(brief.kinds)

@@ -161,8 +161,7 @@ def question_of(task: str) -> str:
 def test_a_battery_with_a_kill_an_unplugged_keyboard_and_somebody_who_withdraws(tmp_path: Path, display: str) -> None:
     lab = Laboratory(tmp_path, display)
     assert "battery is fine (7 paradigms, 1 session, 2 groups)" in lab.says("check", "study.yaml")
-    study = load_study(tmp_path / "study.yaml")
-    order = [one.name for one in study.order_for(1, 1)]
+    order = [one.name for one in load_study(tmp_path / "study.yaml").order_for(1, 1)]
     assert (order[0], order[-1], {*order[1:-1]}) == ("understood", "how_it_was", {*TASKS})
 
     # The first participant: the program is killed within the second task,

@@ -100,8 +100,7 @@ def test_ten_thousand_displays_of_all_paradigms_last_for_their_frames() -> None:
 
 def feedback(*percepts: Percept) -> Trial:
     """The last of the percepts depends on the answer, so it is not announced."""
-    made = trial(*percepts)
-    *first, last = made.steps
+    *first, last = trial(*percepts).steps
     given = Step(
         last.index, last.percept, last.truth, feedback=dict.fromkeys(("right", "wrong", "missed"), last.percept)
     )
@@ -166,8 +165,7 @@ def test_deadlines_of_the_speeded_paradigms(name: str, levels: dict[str, Any], m
         asked.append(ask)
         return ask.kind.guess(RandomState(3)), (window + ms if len(asked) == 1 else 300.0) / 1000
 
-    stage = VirtualStage(VirtualWindow(60))
-    told = [one for one in play(stage, taken, person) if one[1] is not None]
+    told = [one for one in play(VirtualStage(VirtualWindow(60)), taken, person) if one[1] is not None]
     _, response, shown, _ = told[0]
     assert response is not None
     if ms < 0:

@@ -570,8 +570,7 @@ def test_a_change_is_pictured_beside_what_was_before_and_a_new_rule_is_told_firs
 def test_the_only_answer_of_a_practice_trial_is_explained_whether_right_or_wrong_or_missed() -> None:
     paradigm = load_paradigm("cd")
     levels = {"feature": "colour", "set_size": 2}
-    steps = compile_trial(paradigm, levels, 1).steps
-    (asked,) = [step for step in steps if step.percept.ask is not None]
+    (asked,) = [step for step in compile_trial(paradigm, levels, 1).steps if step.percept.ask is not None]
     right = str(asked.truth.answer)
     wrong = "same" if right == "different" else "different"
     for given, begins, yours in (

@@ -305,8 +305,7 @@ def test_bytes_of_a_serial_box_are_dated_when_they_arrive() -> None:
         while len(box._arrived) < number and time.monotonic() < until:
             time.sleep(0.001)
         sent.append((before, time.monotonic()))
-    other = Press("key", 0.0, key="f")
-    found = box.with_buttons([other])
+    found = box.with_buttons([Press("key", 0.0, key="f")])
     assert [press.key for press in found] == ["f", "button_1", "button_2", "button_9"]
     # dated when they arrived, and not when they were asked for
     assert all(

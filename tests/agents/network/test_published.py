@@ -83,8 +83,7 @@ def test_architecture_and_sizes_come_from_the_weights(
 ) -> None:
     """Also without a configuration, which is noted."""
     file = worm_networks.write(tmp_path / "model.pt", architecture, hidden, layers)
-    agent = NetworkAgent(file)
-    found = agent.settings()
+    found = NetworkAgent(file).settings()
     assert (found["architecture"], found["hidden"], found["tasks"]) == (name, hidden, list(WORM_TASKS))
     assert found["parameters"] == sum(
         np.prod(shape) for shape in worm_networks.shapes(architecture, hidden, layers).values()
@@ -127,8 +126,7 @@ def test_numbers_may_be_those_of_older_numpy(file: Path, tmp_path: Path) -> None
     """As files of the time name them: accuracies that numpy's mean has made."""
     with zipfile.ZipFile(file) as source, zipfile.ZipFile(tmp_path / "older.pt", "w") as target:
         for entry in source.infolist():
-            content = source.read(entry)
-            older = content.replace(b"cnumpy._core.multiarray\n", b"cnumpy.core.multiarray\n")
+            older = source.read(entry).replace(b"cnumpy._core.multiarray\n", b"cnumpy.core.multiarray\n")
             assert (b"cnumpy.core.multiarray\nscalar" in older) == entry.filename.endswith("data.pkl")
             target.writestr(entry.filename, older)
     assert NetworkAgent(tmp_path / "older.pt").settings()["worm"] == NetworkAgent(file).settings()["worm"]

@@ -104,8 +104,7 @@ def test_as_many_answers_are_behind_a_mark_as_its_numbers_say(name: str, tmp_pat
 
 
 def test_the_answers_behind_a_point_have_its_mean(tmp_path: Path) -> None:
-    data = read(tmp_path, lists())
-    figure = figure_named("serial_position").compute(data, Wish(("vsr",))).draw()
+    figure = figure_named("serial_position").compute(read(tmp_path, lists()), Wish(("vsr",))).draw()
     points = [row for row in marks(figure) if row["agent"] == "network:test"]
     assert len(points) == 3 + 4 + 5
     for row in points:

@@ -82,8 +82,7 @@ def check(run: Run, out: Path, folder: Path) -> set[str]:
 @pytest.mark.slow
 def test_commands_make_the_numbers_again(tmp_path: Path, run: Run) -> None:
     """With a folder whose name must be quoted, rules, and pilot sessions."""
-    data = tmp_path / "my data (1)"
-    take(data, "vsr", 8, pilot=True)
+    take(tmp_path / "my data (1)", "vsr", 8, pilot=True)
     (tmp_path / "the rules.yaml").write_text(RULES, encoding="utf-8")
     options = ("--exclude", "the rules.yaml", "--pilot")
     assert run("compare", "my data (1)", "-o", "out", *options)[0] == 0

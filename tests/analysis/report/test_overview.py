@@ -190,8 +190,7 @@ def test_the_marks_of_the_picture_state_answers_that_have_their_numbers(tmp_path
         return people.groupby([*by, "participant"], observed=True).mean().groupby(by, observed=True).mean().mean()
 
     for mark in stated:
-        behind = stated_answers(scored, mark)
-        answers = behind.find()
+        answers = stated_answers(scored, mark).find()
         (agent,) = set(answers["agent"].astype(str))
         assert set(answers["list_length"]) == {2, 5}
         assert mean(answers) == pytest.approx(table["in_picture"][agent])

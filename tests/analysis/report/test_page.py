@@ -135,8 +135,7 @@ def test_scripted_servers_pilots_and_different_files_are_warned_about(data: Path
         oracle=False,
     )
     edit(sessions / "vsr-chance-s3", paradigm_hash="another", pilot=True)
-    report = compare([sessions], tmp_path / "out", Options(pilot=True))
-    text = read(report).text
+    text = read(compare([sessions], tmp_path / "out", Options(pilot=True))).text
     assert "chat:fake (scripted server, not a model) comes from a scripted server." in text
     assert "Session vsr-chance-s3 is a pilot." in text
     assert "2 different versions of the paradigm file" in text

@@ -74,8 +74,7 @@ def test_the_model_is_the_one_of_highest_likelihood() -> None:
     assert fitted is not None
 
     def unlikely(at: np.ndarray) -> float:
-        criteria = at[2] + np.concatenate([[0], np.cumsum(np.exp(at[3:]))])
-        ends = np.concatenate([[-np.inf], criteria, [np.inf]])
+        ends = np.concatenate([[-np.inf], at[2] + np.concatenate([[0], np.cumsum(np.exp(at[3:]))]), [np.inf]])
         shares = np.diff(ndtr(ends)), np.diff(ndtr(math.exp(at[1]) * ends - at[0]))
         return -float(counts.others @ np.log(shares[0]) + counts.signals @ np.log(shares[1]))
 

@@ -127,8 +127,7 @@ def test_an_interval_of_skewed_shares_says_what_the_test_says_and_so_does_equiva
         assert low <= found.value - t + 1e-9
         assert high >= found.value + t - 1e-9
         wider += high - low > 2 * t + 1e-9
-        margin = Margin(10.0, "points")
-        verdict = margin.judge(found)
+        verdict = Margin(10.0, "points").judge(found)
         assert verdict is not None
         assert (verdict.low, verdict.high) == found.ends(0.9 if found.skewed is None else 0.95)
         assert (verdict.verdict == "within the margin") == (verdict.low > -0.1 and verdict.high < 0.1)

@@ -118,8 +118,7 @@ def test_a_written_answer_is_read_in_every_mode_that_fits(name: str, data: st.Da
 @given(data=st.data())
 def test_tolerance_reads_an_answer_in_any_dress(name: str, data: st.DataObject) -> None:
     kind, answer = data.draw(questions(name))
-    dress = data.draw(st.sampled_from(DRESSES))
-    reply = dress.format(kind.write(answer))
+    reply = data.draw(st.sampled_from(DRESSES)).format(kind.write(answer))
     for where in WHERE:
         found = read(kind, reply, settings(reasoning=where))
         assert (found.value, found.how, found.answer_text) == (answer, "tolerant", kind.write(answer)), (where, reply)
