@@ -138,10 +138,10 @@ def restore(
 
 def _bring_back(file: Path, content: bytes) -> None:
     """Write a file of an archive, unless it is there: the session that it belongs to may be running."""
-    if not file.exists() or file.read_bytes() != content:
+    if not file.is_file() or file.read_bytes() != content:
         make_folder(file.parent)
         with only_writer(file.parent):
-            if file.exists() and not content.startswith(file.read_bytes()):
+            if file.is_file() and not content.startswith(file.read_bytes()):
                 raise SpanLabError(f"{file} has other data by now, and keeps them; wait until its session has ended")
             write_whole(file, content)
 
