@@ -108,7 +108,7 @@ def read_journal(folder: Path) -> list[dict[str, Any]]:
         when a line is damaged.
     """
     file = folder / JOURNAL
-    lines = read_lines(file) if file.is_file() or not file.exists() else [{}]
+    lines = read_lines(file) if file.is_file() or not file.exists() else [dict[str, Any]()]
     for number, line in enumerate(lines, start=1):
         if not isinstance(line.get("event"), str) or not isinstance(line.get("at", ""), str):
             raise SpanLabError(f"{file}:{number} is damaged; restore the file from a copy")

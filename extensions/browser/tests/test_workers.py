@@ -99,6 +99,7 @@ def served(tmp_path: Path) -> Generator[tuple[int, int]]:
         yield port, server.pid
         server.send_signal(signal.SIGTERM)
         assert server.wait(60) == 0
+    assert b'"present"' not in (tmp_path / "data" / "two" / "places.sqlite").read_bytes()
 
 
 @pytest.mark.slow

@@ -28,8 +28,10 @@ from session_tools import command
 from study_files import STUDY, study_in, take
 
 from spanlab.core.errors import SpanLabError
+from spanlab.sessions import read_session
 from spanlab.sessions.record.reader import finished_trials, read_events, sessions_below
 from spanlab.sessions.record.table import read_table
+from spanlab.sessions.session import write_info
 
 FAULTS = ("kill", "term", "full", "readonly", "clock", "two")
 
@@ -55,6 +57,19 @@ def people(folder: Path) -> None:
     study = study_in(folder, STUDY)
     for person in ("p01", "p02"):
         take(study, folder / "data", person)
+
+
+def archived(folder: Path) -> None:
+    """An archive of such a study."""
+    people(folder)
+    run(folder, ("study", "archive", "study.yaml", "-o", "pair.zip", "--data", "data"))
+
+
+def alone(folder: Path) -> None:
+    """Two sessions outside studies, one of them a person's."""
+    machines(folder)
+    session = min(sessions_below(folder / "data"))
+    write_info(session, {**read_session(session), "participant": "p01", "agent_kind": "participant"})
 
 
 def config(folder: Path) -> None:
@@ -107,6 +122,11 @@ CASES: Mapping[str, Case] = {
     "csv": Case(("export", "csv", "data", "-o", "out"), people, ("out",)),
     "conversations": Case(("export", "psych101", "data", "-o", "out.jsonl"), people, ("out.jsonl",)),
     "withdraw": Case(("study", "withdraw", "study.yaml", "p01", "--data", "data", "--yes"), people),
+    "withdraw alone": Case(("study", "withdraw", "vsr", "p01", "--data", "data", "--yes"), alone),
+    "archive": Case(("study", "archive", "study.yaml", "-o", "out.zip", "--data", "data"), people, ("out.zip",)),
+    "restore": Case(
+        ("study", "restore", "pair.zip", "--data", "restored", "-o", "files"), archived, ("restored", "files")
+    ),
     "serve": Case(("serve", "study.yaml", "--data", "data", "--port", "PORT"), people),
 }
 
@@ -275,12 +295,14 @@ class Driver:
         done = run(folder, self.case.again(folder), prefix)
         told = done.stderr.decode("utf-8", "replace")
         over = {output: tree(folder / output) for output in self.outputs} == self.outputs and bool(self.outputs)
-        if done.returncode and not (over or "exists" in told or "nothing is left" in told):
+        if done.returncode and not (
+            over or any(said in told for said in ("exists", "nothing is left", "has no session"))
+        ):
             raise AmissError(f"it does not go on ({done.returncode}): {told[-1500:]}")
         trials = {len(finished) for finished in recorded(folder).values()}
         if not trials <= {*self.final.values()} and self.case.command[0] != "run":
             raise AmissError(f"not all is recorded: {recorded(folder).keys()}")
-        if left := [path.name for path in folder.rglob("*.part")]:
+        if left := [path.name for ending in ("*.part", ".withdrawn-*") for path in folder.rglob(ending)]:
             raise AmissError(f"left over: {left}")
 
 
