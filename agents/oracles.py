@@ -163,8 +163,9 @@ class _Buffer:
         """Return whether the item is kept that this question is about."""
         assert self._kept is not None
         if self._asked > min(size, len(self._order)):
-            lasting = min(1.0, self._observer.places / size) * (1 - self._observer.decay) ** size
-            return self._random.random_sample() < lasting
+            return self._random.random_sample() < (
+                min(1.0, self._observer.places / size) * (1 - self._observer.decay) ** size
+            )
         return (truth.record.get("serial_position") or self._order[self._asked - 1]) in self._kept
 
     def _fill(self, size: int) -> set[int]:

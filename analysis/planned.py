@@ -37,8 +37,9 @@ class Comparison:
             return False
         first, second = str(contrast["first"]), str(contrast["second"])
         if self.what == "people" and contrast["kind"] == "agents":
-            pairs = ((first, second), (second, first))
-            return any(self._is(one) and other.startswith("People") for one, other in pairs)
+            return any(
+                self._is(one) and other.startswith("People") for one, other in (((first, second), (second, first)))
+            )
         return self.what == "effect" and contrast["kind"] in ("trend", "conditions") and self._is(first)
 
     def _is(self, agent: str) -> bool:

@@ -251,8 +251,9 @@ class Commands(MutableMapping[str, Any]):
         return _made(name, _shipped(COMMANDS[whole]) if whole in COMMANDS else _added(_points()[whole]))
 
     def _names(self) -> list[str]:
-        split = (name.rpartition(".") for name in COMMANDS | _points())
-        return [name for group, _, name in split if group == self._group]
+        return [
+            name for group, _, name in (name.rpartition(".") for name in COMMANDS | _points()) if group == self._group
+        ]
 
     @override
     def __setitem__(self, name: str, command: Any) -> None:

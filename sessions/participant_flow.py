@@ -281,8 +281,9 @@ class ParticipantFlow:
     # -- the scanner -------------------------------------------------------------------------------
 
     def _await_pulse(self, at: int) -> None:
-        page = PageContent(self._text("scanner_body"), self._text("scanner"))
-        self._agent.await_pulse(self._start["pulse"], at, page)
+        self._agent.await_pulse(
+            self._start["pulse"], at, PageContent(self._text("scanner_body"), self._text("scanner"))
+        )
         self._note_pulses()
 
     def _note_pulses(self) -> None:

@@ -114,8 +114,9 @@ class Probe:
         """Send a sound; say what is wrong, in a sentence."""
         sound = Sound(tone_file(_TONE_HZ, _TONE_MS), _TONE_MS, 1)
         tokens, _ = await self._more_tokens(_HEARD, "sound", [sound], _SOUNDS, send, journal)
-        other = "choose a model that takes sounds, or set sounds to words"
-        fault = self._fault("sound", tokens, sound.characters, other)
+        fault = self._fault(
+            "sound", tokens, sound.characters, "choose a model that takes sounds, or set sounds to words"
+        )
         if tokens is None:
             fault += "; if you know that they do, set probe to off"
         if not fault:

@@ -260,8 +260,9 @@ def _statistic(measure: str, rules: Rules) -> Callable[[np.ndarray], np.ndarray]
     def of(counts: np.ndarray) -> np.ndarray:
         hits, misses, alarms, rejections = counts.T
         value = getattr(detection(*counts.T, correction=rules.correction), name)
-        same = always_the_same(hits, hits + misses, alarms, alarms + rejections)
-        return np.where(same & (name == "dprime"), 0.0, value)
+        return np.where(
+            always_the_same(hits, hits + misses, alarms, alarms + rejections) & (name == "dprime"), 0.0, value
+        )
 
     return of
 

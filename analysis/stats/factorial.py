@@ -371,8 +371,9 @@ def anova(cells: np.ndarray, within: Mapping[str, int], between: Mapping[str, np
                 continue
             place = columns[outside]
             part = weights[place]
-            squares = float(np.trace(part.T @ np.linalg.inv(inverse[np.ix_(place, place)]) @ part))
-            effect = _beyond_rounding(squares, cells)
+            effect = _beyond_rounding(
+                float(np.trace(part.T @ np.linalg.inv(inverse[np.ix_(place, place)]) @ part)), cells
+            )
             df, df_error = steps * len(place), steps * free
             f = np.inf if effect else np.nan  # where nobody differs from others
             if spread:

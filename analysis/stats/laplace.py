@@ -455,8 +455,7 @@ class Laplace:
         )
 
     def _joint(self, u: np.ndarray, precision: np.ndarray) -> float:
-        eta = self.design @ u + self.offset
-        return self._of_answers(eta) - float((precision * (u - self.centre) ** 2).sum()) / 2
+        return self._of_answers(self.design @ u + self.offset) - float((precision * (u - self.centre) ** 2).sum()) / 2
 
     def _factors(self, weight: np.ndarray, precision: np.ndarray, first: int = 0) -> Factors:
         if first not in self.curvatures:

@@ -66,8 +66,9 @@ class TaskStates:
                 f"the states of {self.task} are of {steps[0]} trials, and 'list_lengths' has the shape"
                 f" {self.list_lengths.shape}"
             )
-        labelled = self.counted | (self.positions > 0) | (self.rules != "")
-        wrong = np.argwhere(labelled & ~np.isfinite(self.values).all(2))
+        wrong = np.argwhere(
+            (self.counted | (self.positions > 0) | (self.rules != "")) & ~np.isfinite(self.values).all(2)
+        )
         if len(wrong):
             trial, step = wrong[0] + 1
             raise SpanLabError(

@@ -189,8 +189,9 @@ class Dial:
         the canvas."""
         if not (0 <= x <= CANVAS and 0 <= y <= CANVAS) or hypot(x - self.x, y - self.y) < self.dead:
             return None
-        direction = degrees(atan2(x - self.x, self.y - y)) - self.turned
-        return self.values[round(direction / self.degrees) % len(self.values)]
+        return self.values[
+            round((degrees(atan2(x - self.x, self.y - y)) - self.turned) / self.degrees) % len(self.values)
+        ]
 
     def direction_of(self, value: int) -> float:
         """The direction of a value, in degrees clockwise from upright."""

@@ -272,8 +272,7 @@ class OpenText(_Typed):
 
     def parse(self, text: str) -> Answer | None:
         """The whole reply; None where it is empty or too long."""
-        plain = "\n".join(line.rstrip() for line in str(self.answer_of([text])).splitlines())
-        return self.allowed(plain)
+        return self.allowed("\n".join(line.rstrip() for line in str(self.answer_of([text])).splitlines()))
 
     def answer_from_json(self, value: Any) -> Answer | None:
         return self.allowed(value)

@@ -182,8 +182,7 @@ def lay_out(
     if page.progress is not None:
         head.append(PagePicture(progress_dots(page.progress, letter), round(letter * 0.8)))
     room = top - bottom - sum(_height(item, column) for item in head)
-    items = _items(page, language, (window[0] - 3 * letter, room), column, letter, look)
-    contents = paginate(items, column, room)
+    contents = paginate(_items(page, language, (window[0] - 3 * letter, room), column, letter, look), column, room)
     sheets = []
     for number, sheet in enumerate(contents):
         body = _composed([*head, *sheet], column)

@@ -137,8 +137,7 @@ class Strip:
     def _top(self, row: int) -> int:
         """The upper end of a row, below those before it with their words."""
         rows = (self.lines[one * self.columns : (one + 1) * self.columns] for one in range(row))
-        words = sum(max(1, *lines) for lines in rows) * self.caption
-        return 1 + words + row * (self.size[1] + self.letter // 2)
+        return 1 + (sum(max(1, *lines) for lines in rows) * self.caption) + row * (self.size[1] + self.letter // 2)
 
     def draw(
         self,
@@ -451,8 +450,7 @@ def _frames(draw: ImageDraw.ImageDraw, frames: Sequence[tuple[float, float, floa
             min(CANVAS - 1.5, max(1.5, value))
             for value in (area[0] - _AROUND, area[1] - _AROUND, area[2] + _AROUND, area[3] + _AROUND)
         )
-        box = (x0 * factor, y0 * factor, x1 * factor, y1 * factor)
-        draw.rounded_rectangle(box, 3 * factor, None, ACCENT, thick)
+        draw.rounded_rectangle((x0 * factor, y0 * factor, x1 * factor, y1 * factor), 3 * factor, None, ACCENT, thick)
 
 
 def _way(draw: ImageDraw.ImageDraw, points: Sequence[tuple[float, float]], side: int) -> None:

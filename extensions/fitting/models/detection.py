@@ -198,8 +198,7 @@ class SignalDetection(Discrete):
         )
         signal = trials.beside["signal"] == 1
         middle = np.where(signal, 0.5, -0.5) * values["d"]
-        sd = np.where(signal, values.get("sd", 1.0), 1.0)
-        below = ndtr((criteria - middle[:, None]) / sd[:, None])
+        below = ndtr((criteria - middle[:, None]) / np.where(signal, values.get("sd", 1.0), 1.0)[:, None])
         ones = np.ones((len(trials), 1))
         return np.diff(np.hstack([0 * ones, below, ones]), axis=1)
 

@@ -38,8 +38,9 @@ class _Order(Discrete):
 
     def there(self, trials: Trials) -> np.ndarray:
         """Mark whether there is an item of a position that can be given."""
-        once = (trials.beside["once"] == 1)[:, None] & trials.beside["given"]
-        return (self.places(trials) <= trials.load[:, None]) & ~once
+        return (self.places(trials) <= trials.load[:, None]) & ~(
+            (trials.beside["once"] == 1)[:, None] & trials.beside["given"]
+        )
 
     def unlisted(self, trials: Trials) -> np.ndarray:
         """Count the options that can be given and were not in the list."""

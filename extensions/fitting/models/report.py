@@ -79,8 +79,7 @@ def gamma_nodes(mean: float, scale: float) -> tuple[np.ndarray, np.ndarray]:
     nodes, weights = _legendre()
     at = low + (nodes + 1) / 2 * (high - low)
     share = weights * (high - low) / 2 * np.exp(shape * at - np.exp(at) - gammaln(shape))
-    nothing = float(gamma_below(shape, math.exp(low)))
-    return np.r_[nothing, share], np.r_[0.0, scale * np.exp(at)]
+    return np.r_[float(gamma_below(shape, math.exp(low))), share], np.r_[0.0, scale * np.exp(at)]
 
 
 class Report(Model):
