@@ -38,7 +38,7 @@ class Comparison:
         first, second = str(contrast["first"]), str(contrast["second"])
         if self.what == "people" and contrast["kind"] == "agents":
             return any(
-                self._is(one) and other.startswith("People") for one, other in (((first, second), (second, first)))
+                self._is(one) and other.startswith("People") for one, other in ((first, second), (second, first))
             )
         return self.what == "effect" and contrast["kind"] in ("trend", "conditions") and self._is(first)
 
