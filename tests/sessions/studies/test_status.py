@@ -19,7 +19,7 @@ from spanlab.sessions import find_sessions, read_session
 from spanlab.sessions.session import write_info
 from spanlab.sessions.studies import visit_files
 from spanlab.sessions.studies.monitoring import overview
-from spanlab.sessions.studies.participants import find, people, register
+from spanlab.sessions.studies.participants import people, register
 from spanlab.sessions.studies.participants import withdraw as remove
 from spanlab.sessions.studies.study import Study
 from spanlab.sessions.studies.visit import VisitRequest, check_request
@@ -154,12 +154,10 @@ def test_withdrawing_removes_everything_and_leaves_a_note(run: Run, study: Study
     left = b"".join(
         path.read_bytes() for path in (data / "pair").rglob("*") if path.is_file() and "p01" not in path.parts
     )
-    assert b"female" not in left
-    assert b"hours" not in left, "no personal data are left but the identifier"
+    assert not re.search(b"female|hours", left), "no personal data are left but the identifier"
     row = cells(study, data)[-1]
     assert row["participant"] == "p02"
-    assert row["note"].startswith("withdrew ")
-    assert row["note"].endswith(", data of 4 paradigms removed")
+    assert re.fullmatch("withdrew .*, data of 4 paradigms removed", row["note"])
     # the number is not given again, the identifier neither
     assert register(data / "pair", "p03", "person").number == 3
     assert "withdrew from the study" in check_request(study, data, VisitRequest("p02"))["participant"]
@@ -283,8 +281,7 @@ def test_a_withdrawal_that_was_cut_short_is_completed(
 ) -> None:
     take(study, data, "p01")
     folder = data / "pair"
-    person = find(folder, "p01")
-    assert person is not None
+    (person,) = people(folder)
 
     with monkeypatch.context() as patched:
         patched.setattr(shutil, "rmtree", killed)
@@ -292,8 +289,7 @@ def test_a_withdrawal_that_was_cut_short_is_completed(
             remove(folder, person, 3)
     with pytest.raises(SpanLabError, match="no session here"):
         find_sessions([data])  # what is left is hidden from every reader
-    again = find(folder, "p01")
-    assert again is not None
+    (again,) = people(folder)
     remove(folder, again, 0)
     assert sorted(path.name for path in folder.iterdir()) == [".lock", "places.sqlite"]
     assert people(folder)[0].sessions == 3
