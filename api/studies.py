@@ -660,8 +660,8 @@ def study_withdraw(
         (f"Other sessions of {participant} stay; name their paradigm or study to remove them:", found.others),
     ):
         lines += [line, *(f"  {path}" for path in paths)] if paths else []
-    packed = ", ".join(map(str, found.packed))
-    return Result(lines + [f"These files cannot be searched: {packed}"] * bool(packed))
+    packed = f"These files cannot be searched: {', '.join(map(str, found.packed))}"
+    return Result([*lines, packed] if found.packed else lines)
 
 
 def _withdrawing(study: str, participant: str, data: Path, forget: bool) -> tuple[str, Person]:

@@ -185,8 +185,7 @@ class Jobs:
         about: dict[str, Any] = json.loads(file_inside(self._folder, f"{name}/{JOB}").read_text(encoding="utf-8"))
         printed = ""
         with suppress(OSError):
-            whole = file_inside(self._folder, f"{name}/{PRINTED}").read_text(encoding="utf-8", errors="replace")
-            printed = whole[-_SHOWN:]
+            printed = file_inside(self._folder, f"{name}/{PRINTED}").read_text("utf-8", errors="replace")[-_SHOWN:]
         return Job(
             name,
             tuple(map(str, about["arguments"])),

@@ -108,8 +108,7 @@ def serve(
             "no-practice": not practice,
         }
         in_files |= {"keys": keys, "key": key, "palette": palette}
-        typed = [f"--{name}" for name, value in in_files.items() if value]
-        if typed:
+        if typed := [f"--{name}" for name, value in in_files.items() if value]:
             raise SpanLabError(f"leave out {' and '.join(typed)}: the study file says that")
         offering = partial(_study_offer, paradigm, folder, pilot)
     else:

@@ -76,8 +76,11 @@ def consent_keys(language: str) -> dict[str, str]:
 
 def consent_pages(study: Study) -> dict[str, str]:
     """The keys of a study's pages of consent, and what each does."""
-    spoken = study.languages if study.consent is not None else ()
-    return {key: f"says '{name}' to taking part" for language in spoken for key, name in consent_keys(language).items()}
+    return {
+        key: f"says '{name}' to taking part"
+        for language in (study.languages if study.consent is not None else ())
+        for key, name in consent_keys(language).items()
+    }
 
 
 def ask_for_consent(agent: WindowAgent, text: str, language: str) -> str:
@@ -300,7 +303,6 @@ class Battery:
             "fields": dict(visit.fields),
             **in_group(visit.person),
         }
-        origin = {"seed_from": DRAWN} if visit.study.seed is None else {}
         return Request(
             seed=self._seed(paradigm),
             generator=paradigm.entry.generator,
@@ -313,7 +315,7 @@ class Battery:
             source=paradigm.source,
             extra={
                 "study": study,
-                **origin,
+                **where_given(seed_from=DRAWN if visit.study.seed is None else None),
                 **where_given(group=visit.person.group),
                 "keys": visit.study.keys_for(person, visit.person.turn),
                 **where_given(start=paradigm.entry.scanned and start and start.model_dump()),
@@ -325,10 +327,13 @@ class Battery:
         breaks = self.visit.study.breaks
         if breaks is None:
             return
-        parts = self._say("parts", done=done, all=len(self.visit.order))
-        progress = done / len(self.visit.order)
+        every = len(self.visit.order)
         self._page(
-            "break", f"{breaks.text[self.visit.language]}\n\n{parts}", "go_on", progress=progress, least=breaks.seconds
+            "break",
+            f"{breaks.text[self.visit.language]}\n\n{self._say('parts', done=done, all=every)}",
+            "go_on",
+            progress=done / every,
+            least=breaks.seconds,
         )
 
     def _page(self, title: str, text: str, footer: str, progress: float | None = None, least: float = 0.0) -> None:

@@ -346,24 +346,22 @@ def sit_down(study: Study, data: Path, request: VisitRequest, now: Callable[[], 
         visit, goes_on = _seated(study, folder, person, request)
         if goes_on:
             return visit, True
-        visit_folder = visit.folder
-        if (visit_folder / JOURNAL).exists() or any(visit_folder.glob("*/session.json")):
+        if (visit.folder / JOURNAL).exists() or any(visit.folder.glob("*/session.json")):
             raise SpanLabError(
-                f"{visit_folder} has data, but no {HEAD}, which names the participant; restore that file from a copy,"
+                f"{visit.folder} has data, but no {HEAD}, which names the participant; restore that file from a copy,"
                 " or move the folder elsewhere"
             )
-        if visit_folder.exists():
-            write_json(visit_folder / HEAD, _head(visit, now()))
+        if visit.folder.exists():
+            write_json(visit.folder / HEAD, _head(visit, now()))
         else:
             first_free_folder(
-                visit_folder.parent, [visit_folder.name], lambda new, _: write_json(new / HEAD, _head(visit, now()))
+                visit.folder.parent, [visit.folder.name], lambda new, _: write_json(new / HEAD, _head(visit, now()))
             )
     return visit, False
 
 
 def _check(study: Study, data: Path, request: VisitRequest, places: bool = True) -> None:
-    wrong = check_request(study, data, request, places=places)
-    if wrong:
+    if wrong := check_request(study, data, request, places=places):
         raise SpanLabError("\n".join(f"{name}: {why}" for name, why in wrong.items()))
 
 

@@ -141,9 +141,10 @@ def traces(data: Path, name: str, own: Belongings) -> Traces:
     own : the participant's data, which are not among them
     """
     others = {folder: info for folder, info in _sessions(data) if not {folder, folder.parent} & {*own.folders}}
-    of_people = rf"{_GONE}(?:{'|'.join(KINDS)})-\d+"
     replays = dict[Path, Any].fromkeys(
-        path for path in sorted(data.rglob(f"{_GONE}*")) if not re.fullmatch(of_people, path.name)
+        path
+        for path in sorted(data.rglob(f"{_GONE}*"))
+        if not re.fullmatch(rf"{_GONE}(?:{'|'.join(KINDS)})-\d+", path.name)
     )
     names = {*own.names}
     while again := [
@@ -153,24 +154,26 @@ def traces(data: Path, name: str, own: Belongings) -> Traces:
     ]:
         replays |= {folder: others.pop(folder) for folder in again}
         names |= {folder.name for folder in again}
-    linked = (
-        folder
-        for folder, info in others.items()
-        if {info.get("like"), as_object(info.get("fresh_of")).get("session")} & names
-    )
-    of_name = (
-        folder
-        for folder, info in others.items()
-        if info.get("participant") == name
-        or (
-            not info and (session_stem("", name, 0)[:-1] in folder.name or _names(folder / "session.json", name, names))
-        )
-    )
-    kept = of_app(data / ".app", name, names)
     files = [file for file in _other_files(data, own.folders) if data / ".app" not in file.parents]
-    found = [file for file in files if _names(file, name, names)]
-    packed = (file for file in files if file.suffix in _PACKED and file not in found)
-    return Traces(tuple(replays), tuple(linked), kept, tuple(found), tuple(packed), tuple(of_name))
+    found = tuple(file for file in files if _names(file, name, names))
+    return Traces(
+        tuple(replays),
+        tuple(
+            folder
+            for folder, info in others.items()
+            if {info.get("like"), as_object(info.get("fresh_of")).get("session")} & names
+        ),
+        of_app(data / ".app", name, names),
+        found,
+        tuple(file for file in files if file.suffix in _PACKED and file not in found),
+        tuple(
+            folder
+            for folder, info in others.items()
+            if info.get("participant") == name
+            or (not info and session_stem("", name, 0)[:-1] in folder.name)
+            or (not info and _names(folder / "session.json", name, names))
+        ),
+    )
 
 
 def of_app(folder: Path, name: str, sessions: Collection[str] = ()) -> tuple[Path, ...]:

@@ -54,12 +54,13 @@ def test_of_who_refuses_the_identifier_does_not_stay(
             raise ended
 
     take(study, data, "p02", fields=TYPED)
-    job = data / ".app" / "jobs" / "20260101-000000-000000" / "job.json"
-    job.parent.mkdir(parents=True)
-    job.write_text(json.dumps({"arguments": ["run", "--participant", name, "--field", "age=23"]}), encoding="utf-8")
+    (job := data / ".app" / "jobs" / "20260101-000000-000000").mkdir(parents=True)
+    (job / "job.json").write_text(
+        json.dumps({"arguments": ["run", "--participant", name, "--field", "age=23"]}), encoding="utf-8"
+    )
     with pytest.raises(NoConsentError):
         take(study, data, name, guest=refuses(leaves))
-    assert not job.exists(), "the app has started the session with what was typed"
+    assert not [*job.iterdir()], "the app has started the session with what was typed"
     if killed:  # before the list was written
         with changing(data / "pair") as listed:
             listed.execute("UPDATE people SET name = ? WHERE name = 'refused-person-2'", (name,))

@@ -135,8 +135,7 @@ def test_a_drop_out_leaves_the_place_after_the_declared_time_and_may_have_it_aga
     sit_down(study, data, VisitRequest("gone"), now=lambda: LONG_AGO)
     folder = data / study.name
     assert [(one.name, one.place) for one in people(folder)] == [("stays", 1), ("gone", 2)]
-    end = come(study, data, "third")
-    assert end is not None, "its files are new: it has given a sign"
+    assert come(study, data, "third") is not None, "its files are new: it has given a sign"
     ages(study, data, "gone")
     ages(study, data, "stays")
     with only_writer(runs(folder, "gone")[0]):

@@ -15,7 +15,6 @@ from spanlab.extensions.browser.visits.neighbours import Neighbours
 from spanlab.extensions.browser.visits.offers import StudyOffer
 from spanlab.extensions.browser.visits.one_paradigm import ParadigmOffer
 from spanlab.paradigms import load_paradigm
-from spanlab.sessions.studies import Study
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
 
@@ -35,25 +34,22 @@ def test_a_session_of_a_person_can_be_read_by_its_owner_alone(tmp_path: Path) ->
     vsr = load_paradigm("vsr")
     assert mode(start(tmp_path, vsr, AtTheWindow(Guessing()), 2).folder) == 0o700
     assert mode(start(tmp_path, vsr, Saying(Guessing()), 2).folder) == 0o755
+    tmp_path.chmod(0o755)
+    Neighbours(*ParadigmOffer.checked("vsr", tmp_path, trials=1).exchange).forget()  # of several workers
+    assert mode(tmp_path / "places.sqlite") == 0o600
 
 
-def begin_workers(study: Study, data: Path) -> None:
-    Neighbours(*StudyOffer(study, data).exchange).forget()
-
-
-@pytest.mark.parametrize("makes", [sit, Tickets.of_study, begin_workers])
+@pytest.mark.parametrize(
+    "makes",
+    [sit, Tickets.of_study, lambda study, data: Neighbours(*StudyOffer(study, data).exchange).forget()],
+    ids=["participant", "links", "workers"],
+)
 @pytest.mark.parametrize(("text", "wanted"), [("", 0o700), ("shared: true\n", 0o755)])
 def test_a_study_can_be_read_by_its_owner_alone_unless_its_file_says_otherwise(
-    tmp_path: Path, text: str, wanted: int, makes: Callable[[Study, Path], object]
+    tmp_path: Path, text: str, wanted: int, makes: Callable[..., object]
 ) -> None:
     """Whoever comes first and makes the folder."""
     makes(study := study_in(tmp_path, STUDY + text), data := tmp_path / "data")
     folder = sit(study, data, "p02").folder.parents[1]
     assert (mode(folder), mode(folder / "places.sqlite")) == (wanted, wanted & 0o666)
     assert {mode(key) for key in folder.glob(".links.key")} <= {0o600}
-
-
-def test_those_whom_workers_serve_with_a_paradigm_are_listed_for_its_owner_alone(tmp_path: Path) -> None:
-    tmp_path.chmod(0o755)
-    Neighbours(*ParadigmOffer.checked("vsr", tmp_path, trials=1).exchange).forget()
-    assert mode(tmp_path / "places.sqlite") == 0o600
