@@ -661,7 +661,7 @@ def study_withdraw(
     ):
         lines += [line, *(f"  {path}" for path in paths)] if paths else []
     packed = f"These files cannot be searched: {', '.join(map(str, found.packed))}"
-    return Result([*lines, packed] if found.packed else lines)
+    return Result([*lines, *[packed] * bool(found.packed)])
 
 
 def _withdrawing(study: str, participant: str, data: Path, forget: bool) -> tuple[str, Person]:

@@ -186,7 +186,7 @@ class Format(Generic[R, W]):
 
 def counted(many: int, word: str) -> str:
     """``1 block``, ``2 blocks``."""
-    several = f"{word}es" if word.endswith("ch") else f"{word}s"
+    several = f"{word}{'e' * word.endswith('ch')}s"
     return f"{many} {in_number(many, word, several)}"
 
 

@@ -393,7 +393,7 @@ def caption(effect: Effect, table: pd.DataFrame, bars: Bars = "interval", *, con
     means = "Published group means have no bars." if conditions else "Hollow points: published group means."
     if effect.averages and effect.without in table.columns:
         dotted += f" Dashed: {effect.without.replace('_', ' ')}, which is {effect.averages.without_label}."
-    published = f" {means}" if len(own_rows) < len(table) else ""
+    published = f" {means}" * (len(own_rows) < len(table))
     oracle = (
         " Simulated observers were given the correct answers."
         if "oracle" in table.columns and table["oracle"].fillna(False).astype(bool).any()

@@ -169,7 +169,7 @@ def _rows(score: ScoreKind, paradigm: str, scored: Scored, against: str, level: 
         oracle = any(bool(cells.counts["oracle"][number]) for number in numbers)
         facts = {
             "oracle": oracle,
-            "unit": unit if distinct else "",
+            "unit": unit * distinct,
             "n_points": len(mine),
             "conditions": describe_places(score, list(mine)),
         }

@@ -71,7 +71,7 @@ def data_files(folder: Path) -> Iterator[tuple[str, bytes]]:
         if path.is_file() and not path.is_symlink() and not passing and not kept_otherwise:
             yield f"data/{folder.name}/{inside.as_posix()}", path.read_bytes()
     lines = (
-        {"participant" if key == "name" else key: value for key, value in asdict(person).items()}
+        {{"name": "participant"}.get(key, key): value for key, value in asdict(person).items()}
         for person in people(folder)
     )
     yield f"data/{folder.name}/{PEOPLE}", "".join(f"{json.dumps(line)}\n" for line in lines).encode()

@@ -239,7 +239,7 @@ def _findings(rows: list[dict[str, Any]], found: Result, folder: Path) -> Result
 def _said(value: dict[str, float] | None) -> str:
     if value is None:
         return ""
-    digits = 0 if abs(value["mean"]) >= 10 else 2
+    digits = 2 * (abs(value["mean"]) < 10)
     mean, low, high = (f"{value[name]:.{digits}f}" for name in ("mean", "low", "high"))
     return f"{mean} [{low}, {high}]"
 

@@ -235,6 +235,6 @@ def _names(file: Path, name: str, sessions: Collection[str]) -> bool:
     if len(name) >= _TELLING and not name.isdigit():
         return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text) is not None
     if file.suffix in (".csv", ".tsv"):
-        rows = csv.DictReader(text.splitlines()[1:], delimiter="\t" if file.suffix == ".tsv" else ",")
+        rows = csv.DictReader(text.splitlines()[1:], delimiter={".tsv": "\t"}.get(file.suffix, ","))
         return any(name in (row.get("participant"), row.get("participant_id")) for row in rows)
     return re.search(rf'participant"?(?:: ?|,\s*|=| )"?{re.escape(name)}(?![\w-])', text) is not None
