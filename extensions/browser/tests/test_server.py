@@ -108,7 +108,7 @@ def test_participants_reach_these_routes_and_no_others_and_nothing_of_the_app(tm
     }
     loads = "import sys, spanlab.extensions.browser.visits.serving; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", loads], capture_output=True, text=True, check=True).stdout.split()
-    assert [name for name in loaded if name.startswith(("spanlab.extensions.app", "jinja2"))] == []
+    assert [name for name in loaded if name.startswith(("spanlab.extensions.app.", "jinja2"))] == []
 
 
 def test_whoever_is_not_let_in_is_named_to_the_server(tmp_path: Path) -> None:
