@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from pathlib import Path
@@ -368,8 +367,6 @@ def _shared_levels(session: Mapping[str, Any]) -> str:
 ONE_SITTING, WHOLE_BLOCK = "one sitting", "one conversation for each block"
 #: What a chat model has when it is asked, unless its own notes took the place of what it was shown.
 READABLE = "the list still in its context"
-#: so many tables are read ahead
-_AHEAD = 256
 #: What a damaged file may raise; it must not hide the other sessions.
 DAMAGE = (SpanLabError, OSError, ValueError, KeyError, TypeError, IndexError, AttributeError)
 
@@ -413,9 +410,9 @@ def gather(paths: Iterable[str | Path], spans_suffice: bool = False) -> Gathered
     told: list[list[str]] = [[]]
 
     def read() -> Iterator[tuple[str, Mapping[str, Any], ResponseTable]]:
-        for head, coming in _tables(session_heads):
+        for head in session_heads:
             try:
-                table = coming.result()
+                table = read_table(head.folder)
             except DAMAGE as error:
                 told[-1].append(left_out(head.folder, error))
                 continue
@@ -451,15 +448,6 @@ def gather(paths: Iterable[str | Path], spans_suffice: bool = False) -> Gathered
         if column not in responses.columns:
             responses[column] = None
     return Gathered(responses, tuple(sessions), tuple(problems), spans)
-
-
-def _tables(heads: Sequence[Head]) -> Iterator[tuple[Head, Future[ResponseTable]]]:
-    """Sessions with their response tables, which a second thread reads ahead: most of what it does is not done in
-    Python."""
-    with ThreadPoolExecutor(1, "tables") as thread:
-        for start in range(0, len(heads), _AHEAD):
-            some = heads[start : start + _AHEAD]
-            yield from zip(some, [thread.submit(read_table, head.folder) for head in some], strict=True)
 
 
 def _trials_of(responses: pd.DataFrame) -> tuple[dict[int, int], dict[int, str]]:
