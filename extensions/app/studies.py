@@ -216,7 +216,8 @@ class Studies:
         serves = [as_others_open(job) for job in self.jobs(name) if job.address and job.state == "runs"]
         address = str(asked.get("address", "")).strip() or next(iter(serves), "")
         given = {"address": address.rstrip("/")} if address else {}
-        if address and ((online := self.study(name).online) is None or online.admission == "open"):
+        online = self.study(name).online
+        if address and (online is None or (online.admission == "open" and online.identifier is None)):
             return {"links": [_pictured({"link": f"{given['address']}/"})]}
         made = _ADDED.study_links(self.file(name), n=int(count), data=self.data, **given)
         found: list[dict[str, str]] = made.tables["links"]

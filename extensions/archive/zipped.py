@@ -33,7 +33,8 @@ _MOST_FILES, _MOST_BYTES, _MOST_OF_A_FILE = 1_000_000, 50_000_000_000, 1_000_000
 def write_archive(
     path: Path, files: Iterable[tuple[str, bytes]], about: Mapping[str, Any], mode: int = 0o666
 ) -> dict[str, Any]:
-    """Write an archive, whole or not at all, and return what its list says. It is on the disk then.
+    """Write an archive, whole or not at all, and return what its list says. It is on the disk then, and one that can
+    be read again.
 
     Parameters
     ----------
@@ -52,6 +53,10 @@ def write_archive(
                 made.writestr(name, content)
             contents = {"format": FORMAT, **about, "files": listed}
             made.writestr(CONTENTS, json.dumps(contents, indent=1, ensure_ascii=False))
+        try:
+            Archive(hidden / path.name)
+        except SpanLabError as error:
+            raise SpanLabError(f"this archive could not be restored, and is not kept: {error}") from None
         (hidden / path.name).replace(path)
         sync_folder(path.parent)
     return contents

@@ -21,6 +21,7 @@ from typing import Any
 
 import yaml
 
+from ...core.atomic_files import ordinary
 from ...core.errors import MAX_PROBLEMS, ParadigmError, Problem, SpanLabError, shortened
 from ...core.json_values import as_list, as_object
 from ...core.registry import nearest
@@ -341,10 +342,8 @@ def read(path: Path, name: str | None = None) -> Document:
         when it is not valid.
     """
     shown = name or path.name
-    if path.exists() and not (path.is_file() or path.is_dir()):
-        raise SpanLabError(f"cannot read {path}: it is not an ordinary file")
     try:
-        with path.open("rb") as file:
+        with ordinary(path).open("rb") as file:
             content = file.read(MAX_BYTES + 1)
         if len(content) > MAX_BYTES:
             raise _too_large(shown)

@@ -146,7 +146,7 @@ class Battery:
             finally:
                 self.agent.close()
         forget_refusal(self.visit.folder.parent.parent, self.visit.person)
-        remove(of_app(self.visit.data / ".app" / "jobs", str(self.visit.person.name)))
+        remove(of_app(self.visit.data, str(self.visit.person.name), below=".app/jobs"))
         raise refusal
 
     @property

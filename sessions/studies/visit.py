@@ -135,11 +135,7 @@ def check_request(
     name = request.participant.strip()
     person: Person | None = None
     if name or request.kind != "simulated":
-        trouble = (
-            say("refusal", name=name)
-            if re.fullmatch(r"(?i)refused-[a-z]+-[0-9]+", name)  # by which participants.py calls its folder
-            else misnamed(name, language)
-        )
+        trouble = _of_refusals(name, language) or misnamed(name, language)
         if trouble is None and (person := find(folder, name)) is not None:
             trouble = _stranger(person, name, request.kind, language) or _of_no_group(
                 study, folder, person, request, language
@@ -318,6 +314,12 @@ def foresee(study: Study, data: Path, request: VisitRequest) -> Visit:
             name or named_by_number(request.kind, number), number, request.kind, "", group=group, place=place
         )
     return _seated(study, folder, person, request)[0]
+
+
+def _of_refusals(name: str, language: str) -> str | None:
+    """Why a participant cannot have a name by which participants.py calls the folder of somebody who has refused."""
+    refused = re.fullmatch(r"(?i)refused-[a-z]+-[0-9]+", name)
+    return refused and sentence("wrong.refusal", language, name=name)
 
 
 def sit_down(study: Study, data: Path, request: VisitRequest, now: Callable[[], str] = utc_now) -> tuple[Visit, bool]:

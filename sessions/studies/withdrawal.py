@@ -163,7 +163,7 @@ def traces(data: Path, name: str, own: Belongings) -> Traces:
             for folder, info in others.items()
             if {info.get("like"), as_object(info.get("fresh_of")).get("session")} & names
         ),
-        of_app(data / ".app", name, names),
+        of_app(data, name, names),
         found,
         tuple(file for file in files if file.suffix in _PACKED and file not in found),
         tuple(
@@ -176,10 +176,11 @@ def traces(data: Path, name: str, own: Belongings) -> Traces:
     )
 
 
-def of_app(folder: Path, name: str, sessions: Collection[str] = ()) -> tuple[Path, ...]:
-    """The files in a folder of the app that name a participant or one of the sessions, and all files of a job whose
-    command does."""
-    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink()]
+def of_app(data: Path, name: str, sessions: Collection[str] = (), below: str = ".app") -> tuple[Path, ...]:
+    """The app's files in a data folder that name a participant or one of the sessions, and all files of a job whose
+    command does; no link leads out of the folder."""
+    files = [path for path in sorted((data / below).rglob("*")) if path.is_file()]
+    files = [path for path in files if path.resolve() == data.resolve() / path.relative_to(data)]
     found = {file for file in files if _names(file, name, sessions)}
     return tuple(file for file in files if {file, file.with_name("job.json")} & found)
 

@@ -216,6 +216,9 @@ def test_links_are_those_of_the_command(studies: Studies, monkeypatch: pytest.Mo
     assert not studies.draft("lab", {"data": data, "save": "yes"})["wrong"]
     (one,) = studies.links("lab", {"n": "2", "address": "http://lab.example/"})["links"]
     assert (one["link"], one["picture"][:18]) == ("http://lab.example/", "data:image/svg+xml")
+    assert not studies.draft("lab", {"data": {**data, "online": {"identifier": "PID"}}, "save": "yes"})["wrong"]
+    with pytest.raises(SpanLabError, match="admission: links"):
+        studies.links("lab", {"n": "2", "address": "http://lab.example/"})
     assert not studies.draft("lab", {"data": {**data, "online": {"admission": "links"}}, "save": "yes"})["wrong"]
     monkeypatch.setattr(socket.socket, "connect", lambda *_: None)
     monkeypatch.setattr(socket.socket, "getsockname", lambda _: ("192.0.2.7", 1))

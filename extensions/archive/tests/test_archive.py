@@ -110,6 +110,7 @@ def test_nothing_in_it_says_who_took_part(here: Path) -> None:
 
 def test_a_backup_comes_back_as_it_was(here: Path, tmp_path: Path) -> None:
     file, data = archived(here, real_ids=True), tmp_path / "elsewhere"
+    before = file.read_bytes()
     spanlab.study_restore(file, data=data, output=tmp_path / "study")
     assert people(data / "pair") == people(here / "data" / "pair")
     assert [*data_files(here / "data" / "pair")][-1][0].endswith(PEOPLE)  # who comes meanwhile is in it
@@ -120,6 +121,10 @@ def test_a_backup_comes_back_as_it_was(here: Path, tmp_path: Path) -> None:
     with pytest.raises(SpanLabError, match="p09/session-1/battery"):
         spanlab.study_restore(file, data=data)
     assert (data / "pair" / "p09").exists()
+    (here / "data" / "pair" / "scan:1.txt").touch()
+    with pytest.raises(SpanLabError, match=r"could not be restored.*scan:1\.txt"):
+        archived(here, real_ids=True)
+    assert file.read_bytes() == before
 
 
 @pytest.mark.parametrize("content", [b"", b'{"participant": "unmist', b'{"note": "\xff"}\n', b'{"note": "\\ud800"}'])

@@ -215,6 +215,7 @@ def test_sessions_outside_studies_can_be_withdrawn(run: Run, monkeypatch: pytest
         write_info(folder, {**info, "session": folder.name, "participant": name, "agent_kind": "participant"})
     (data / "vsr-7-s2" / "session.json").write_text("{", encoding="utf-8")
     (data / "linked").symlink_to(elsewhere.resolve())
+    (data / ".app").symlink_to(elsewhere.resolve())
     assert "7 has no session of cd in data" in complaint(*run("study", "withdraw", "cd", "7", "--yes"))
     with monkeypatch.context() as patched:
         patched.setattr(shutil, "rmtree", killed)
@@ -225,7 +226,7 @@ def test_sessions_outside_studies_can_be_withdrawn(run: Run, monkeypatch: pytest
     stay = [line for line in out.partition("Other sessions of 7 stay")[2].splitlines() if line.startswith("  ")]
     assert stay == ["  data/sfr-7-s1", "  data/vsr-7-s2"]
     assert {*data.glob("*-s?"), *data.glob(".withdrawn*")} == {data / "sfr-7-s1", data / "vsr-7-s2", data / "vsr-8-s1"}
-    assert len(find_sessions([elsewhere])) == 1
+    assert len(find_sessions([elsewhere])) == 1, "whatever links lead there"
 
 
 def test_the_identifier_may_be_forgotten_too(run: Run, study: Study) -> None:
