@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..core.errors import SpanLabError
+from ..core.errors import SpanLabError, in_number
 from .inference import RULES, Claim
 
 _FAMILIES = {"guessing": "above guessing", "people": "differences from people", "effect": "effects"}
@@ -83,7 +83,7 @@ def listed_as_planned(planned: Sequence[Comparison]) -> str:
     from .data.style import listed
 
     names = listed([one.typed for one in planned])
-    return (
-        f"Said to have been planned before the data were seen: {names}. They are corrected among themselves, not for"
-        " the others."
+    corrected = in_number(
+        len(planned), "It is not corrected", "They are corrected among themselves, not for the others"
     )
+    return f"Said to have been planned before the data were seen: {names}. {corrected}."

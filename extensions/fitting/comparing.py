@@ -210,7 +210,7 @@ def _recovered(model: str, refits: Sequence[Refit]) -> list[Recovered]:
                 model,
                 name,
                 correlation,
-                float(np.median(off)),
+                round(float(np.median(off)), 9) + 0.0,  # and no -0
                 float(np.median(np.abs(off))),
                 float(table[:, 4].mean()),
             )
@@ -263,5 +263,5 @@ def predicts(fitted: Sequence[Sequence[Fitted]], who: str) -> list[str]:
         if abs(mean) > stdtrit(max(len(each) - 1, 1), 1 - _ALPHA / 2) * error and abs(mean) * len(fitted) > _LEAST:
             sentences.append(f"{who}: {better} predicts new answers better than {worse} ({size}).")
         else:
-            sentences.append(f"{who}: The answers do not decide between {names[one]} and {names[other]} ({size}).")
+            sentences.append(f"{who}: the answers do not decide between {names[one]} and {names[other]} ({size}).")
     return sentences

@@ -163,7 +163,7 @@ def test_a_number_in_two_places_is_one_number_and_that_of_a_computation_by_hand(
 
 
 def test_a_planned_comparison_is_the_single_test_and_leaves_the_family_of_the_others(tmp_path: Path) -> None:
-    from spanlab.analysis.planned import read_planned
+    from spanlab.analysis.planned import listed_as_planned, read_planned
 
     people_and_seeds(tmp_path)
     data = load([tmp_path / "answers.csv"])
@@ -173,6 +173,7 @@ def test_a_planned_comparison_is_the_single_test_and_leaves_the_family_of_the_ot
     machine = next(name for name in before if name != people)
     corrected = false_discovery_control([before[people].p, before[machine].p])
     np.testing.assert_allclose([before[who].p_of_family for who in (people, machine)], corrected)
+    assert listed_as_planned(read_planned("one/effect/people")).endswith(": one/effect/people. It is not corrected.")
     assert (len(before[people].family), len(after[people].family), len(after[machine].family)) == (2, 1, 1)
     found = spanlab.stats(tmp_path / "answers.csv", planned=["one/effect/people"])
     trends = found.to_frame("contrasts").query("kind == 'trend'")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from fitting_designs import design
 
-from spanlab.extensions.fitting.comparing import Fitted, fit_all, predicts, recover, tells
+from spanlab.extensions.fitting.comparing import Fitted, Recovery, Refit, fit_all, predicts, recover, tells
 from spanlab.extensions.fitting.likelihood import Space
 from spanlab.extensions.fitting.models import models_named
 from spanlab.extensions.fitting.reading import Answerer
@@ -30,6 +30,12 @@ def fitted(
         answers = models[0].draw(space.values(space.point(values), trials), trials, np.random.RandomState([7, person]))
         everybody.append(fit_all(models, Answerer("planted", f"P{person}", True, trials.answered(answers)), seed=1))
     return everybody
+
+
+def test_what_rounding_leaves_of_no_difference_is_none() -> None:
+    refit = Refit("simple", (0.0,), {"guess": (0.0, 0.0, 0.3, 0.3 - 1e-16, 1.0), "c": (0.0, 0.0, 1e-3, 2e-3, 1.0)})
+    recovery = Recovery.of(("simple",), [refit])
+    assert [f"{one.bias:+.2g}" for one in recovery.parameters] == ["+0", "+0.001"]
 
 
 @pytest.mark.slow
@@ -74,8 +80,8 @@ def test_models_that_say_the_same_are_not_decided_between(people: int) -> None:
     is alike."""
     fits = fitted("detection", ("sdt-shared", "threshold"), 60, people, d=1.5, criterion=0.0)
     (said,) = predicts(fits, "who")
-    assert said.startswith("who: The answers do not decide between sdt-shared and threshold (")
+    assert said.startswith("who: the answers do not decide between sdt-shared and threshold (")
     twice = [[one[0], one[0]] for one in fits]
     assert predicts(twice, "who")[0].startswith(
-        "who: The answers do not decide between sdt-shared and sdt-shared (0.0 ± 0.0 log units"
+        "who: the answers do not decide between sdt-shared and sdt-shared (0.0 ± 0.0 log units"
     )
