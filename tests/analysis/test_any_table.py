@@ -173,7 +173,7 @@ def test_a_planned_comparison_is_the_single_test_and_leaves_the_family_of_the_ot
     machine = next(name for name in before if name != people)
     corrected = false_discovery_control([before[people].p, before[machine].p])
     np.testing.assert_allclose([before[who].p_of_family for who in (people, machine)], corrected)
-    assert listed_as_planned(read_planned("one/effect/people")).endswith(": one/effect/people. It is not corrected.")
+    assert listed_as_planned(read_planned(["one/effect/people"])).endswith(": one/effect/people. It is not corrected.")
     assert (len(before[people].family), len(after[people].family), len(after[machine].family)) == (2, 1, 1)
     found = spanlab.stats(tmp_path / "answers.csv", planned=["one/effect/people"])
     trends = found.to_frame("contrasts").query("kind == 'trend'")
