@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..sessions.studies.participants import Person
     from ..sessions.studies.study import Study, StudyParadigm
     from ..sessions.studies.visit import Visit, VisitRequest
+    from ..sessions.studies.withdrawal import Belongings, Traces
 
 StudyArgument = Annotated[PathLike, typer.Argument(help="study file (YAML)", metavar="STUDY")]
 
@@ -633,14 +634,7 @@ def study_withdraw(
     found = withdrawal.traces(root, participant, owned)
     if not (person or owned.folders or found.replays):
         raise SpanLabError(f"{participant} has no session of {study} in {root} outside studies")
-    print(f"To be removed permanently: {owned.files} files ({owned.size / 1e6:.1f} MB) in {place}")
-    print(*(f"  {line}" for line in owned.lines), sep="\n")
-    for line, paths in (
-        ("the same answers, given again by a program, or left by an interrupted withdrawal", found.replays),
-        ("made again when it is needed", found.kept),
-        ("has the same trials; the name of the session is taken out", found.linked),
-    ):
-        print(*(f"  {path}: {line}" for path in paths), sep="\n", end="\n" * bool(paths))
+    _print_removal(owned, found, place)
     if not yes:
         if not sys.stdin.isatty():
             raise SpanLabError("nothing was removed: give {yes}, or answer at a terminal", names=["yes"])
@@ -662,6 +656,18 @@ def study_withdraw(
         lines += [line, *(f"  {path}" for path in paths)] if paths else []
     packed = f"These files cannot be searched: {', '.join(map(str, found.packed))}"
     return Result([*lines, *[packed] * bool(found.packed)])
+
+
+def _print_removal(owned: Belongings, found: Traces, place: Path) -> None:
+    """Say what is going to be removed, before anybody agrees to it."""
+    print(f"To be removed permanently: {owned.files} files ({owned.size / 1e6:.1f} MB) in {place}")
+    print(*(f"  {line}" for line in owned.lines), sep="\n")
+    for line, paths in (
+        ("the same answers, given again by a program, or left by an interrupted withdrawal", found.replays),
+        ("made again when it is needed", found.kept),
+        ("has the same trials; the name of the session is taken out", found.linked),
+    ):
+        print(*(f"  {path}: {line}" for path in paths), sep="\n", end="\n" * bool(paths))
 
 
 def _withdrawing(study: str, participant: str, data: Path, forget: bool) -> tuple[str, Person]:

@@ -129,7 +129,8 @@ function study(page, address) {
     if (!unsaved || !(begins.id === "links" || ["study-run", "study-serve"].includes(begins.dataset.kind || ""))) return;
     event.preventDefault();
     event.stopPropagation();
-    tell.replaceChildren(element("li", { class: "problem" }, page.dataset.unsaved || ""));
+    tell.querySelector(".unsaved")?.remove();
+    tell.prepend(element("li", { class: "problem unsaved" }, page.dataset.unsaved || "")); // above why it cannot be saved
     save.focus();
   }, true);
   save.addEventListener("click", async () => {
@@ -151,7 +152,9 @@ function study(page, address) {
     });
   }
   does("questions", "questions", (said) => void change({ paradigms: [...gathered().paradigms, said.file] }));
-  does("exclusions", "exclusions", () => { /** @type {HTMLElement} */ ($("exclusions").querySelector("button")).textContent = save.dataset.saved || ""; });
+  const kept = /** @type {HTMLElement} */ ($("exclusions").querySelector("button"));
+  does("exclusions", "exclusions", () => { kept.textContent = save.dataset.saved || ""; });
+  $("exclusions").addEventListener("input", () => { kept.textContent = save.dataset.save || ""; });
   does("care", "act", (said) => { $("said-of-people").replaceChildren(...said.said.map((/** @type {string} */ line) => element("li", {}, line))); look(); });
   does("links", "links", (said) => $("links-made").replaceChildren(...said.links.map((/** @type {{link: string, picture: string}} */ one) =>
     element("li", {}, element("img", { src: one.picture, alt: "", width: "120" }), element("a", { href: one.link }, one.link)))));

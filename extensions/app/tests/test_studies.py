@@ -297,7 +297,7 @@ def test_from_nothing_to_the_report_of_the_first_participant(tmp_path: Path) -> 
         push(tab, "#questions button")
         tab.until("document.querySelectorAll('#tasks li').length === 3", 30)
         push(tab, "button[data-kind=study-run]")
-        tab.until("document.querySelector('#told').innerText.startsWith('Save')", 10)
+        tab.until(f"document.querySelector('#told').innerText.startsWith('Save') && {fine}", 10)
         push(tab, "#save")
         tab.until("document.querySelector('#save').textContent === 'Saved'", 60)
         tab.evaluate("document.querySelector('[name=simulate]').click()")
