@@ -288,7 +288,8 @@ class Driver:
             time.sleep(self.seconds)
             if process.poll() is not None:
                 raise AmissError(f"the server does not start again: {(folder / 'told').read_text()[-800:]}")
-            for one in psutil.Process(process.pid).children() or [process]:  # faketime stays above what it starts
+            # faketime stays above what it starts; a server has children of its own, which draw
+            for one in psutil.Process(process.pid).children() if prefix else [process]:
                 one.terminate()
             process.wait(60)
             return
