@@ -83,7 +83,7 @@ def test_a_hundred_starts_on_a_busy_machine_come_with_the_right_pulse() -> None:
     assert len(facts["keys"] + facts["serial"]) == 100
     for start in facts["keys"] + facts["serial"]:
         at, sent = start["at"], start["sent"]
-        assert start["counted"] == at
+        assert start["counted"] == at, start
         assert sent[at - 1] < start["begun"] < sent[at]
         assert len(start["recorded"]) == len(sent), "every pulse is on record"
     for kind in ("keys", "serial"):
@@ -93,6 +93,5 @@ def test_a_hundred_starts_on_a_busy_machine_come_with_the_right_pulse() -> None:
             for recorded, sent in zip(start["recorded"], start["sent"], strict=True)
         ]
         assert min(late) > -1
-        assert statistics.quantiles(late)[0] < 2, (
-            "a busy machine is late now and then; one that waits for frames always"
-        )
+        # only a tenth of pulses that wait for the next frame at 60 Hz wait less than 1.7 ms
+        assert statistics.quantiles(late, n=10)[0] < 1, "a busy machine is late now and then; frames always"
