@@ -24,6 +24,7 @@ from pandas.api.types import union_categoricals
 from ...core.atomic_files import ordinary
 from ...core.doors import need
 from ...core.errors import SpanLabError
+from ...core.packed_tables import refuse_growth, sheets
 
 #: Endings of tables in text files.
 TEXT = (".csv", ".tsv", ".dat", ".txt")
@@ -100,6 +101,7 @@ def _parquet(file: Path, pick: Pick) -> pd.DataFrame:
         texts = [name for name in wanted if pyarrow.types.is_string(schema.field(name).type)]
         # column by column: of a long table, all at once take twice the memory
         with pyarrow.parquet.ParquetFile(file, read_dictionary=texts, pre_buffer=False) as opened:
+            refuse_growth(file, opened.metadata.num_rows * len(wanted))
             columns = {name: opened.read([name]).unify_dictionaries().to_pandas()[name] for name in wanted}
     except pyarrow.ArrowException as error:
         raise ValueError(str(error)) from None
@@ -204,22 +206,10 @@ def _refuse_twins(file: Path, header: Sequence[str]) -> None:
 
 def _sheet(file: Path, wanted: str) -> Sequence[Sequence[object]]:
     """The rows of the sheet of a workbook that is a table."""
-    from openpyxl import load_workbook
-
-    try:
-        book = load_workbook(file, read_only=True, data_only=True)
-    except FileNotFoundError:
-        raise
-    except Exception as error:  # openpyxl raises whatever its archive and its XML raise
-        raise SpanLabError(
-            f"{file} cannot be read as a workbook: {(str(error) or type(error).__name__).splitlines()[0]}"
-        ) from None
-    sheets = {sheet.title: [list(row) for row in sheet.iter_rows(values_only=True)] for sheet in book.worksheets}
-    book.close()
-    full = {title: [row for row in rows if any(cell is not None for cell in row)] for title, rows in sheets.items()}
+    full = sheets(file)
     tables = [title for title, rows in full.items() if len(rows) > 1 and sum(cell is not None for cell in rows[0]) > 1]
-    if wanted and wanted not in sheets:
-        raise SpanLabError(f"{file} has no sheet '{wanted}'; it has {', '.join(sheets)}")
+    if wanted and wanted not in full:
+        raise SpanLabError(f"{file} has no sheet '{wanted}'; it has {', '.join(full)}")
     if not wanted and len(tables) > 1:
         raise SpanLabError(
             f"{file} has several sheets that may be the table ({', '.join(tables)}): name one under 'sheet' in a recipe"
@@ -230,6 +220,8 @@ def _sheet(file: Path, wanted: str) -> Sequence[Sequence[object]]:
 
 
 def _of_rows(file: Path, rows: Sequence[Sequence[object]], names: Sequence[str], pick: Pick) -> pd.DataFrame:
+    if not rows:
+        raise ValueError("there is nothing in it, or in the sheet that is named")
     header = [*names] or ["" if cell is None else str(cell).strip() for cell in rows[0]]
     _refuse_twins(file, header)
     cells = [[_cell(cell) for cell in row] for row in (rows if names else rows[1:])]

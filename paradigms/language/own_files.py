@@ -17,6 +17,7 @@ from typing import Any
 
 from ...core.errors import SpanLabError
 from ...core.json_values import as_object, is_whole
+from ...core.packed_tables import sheets
 from ...core.registry import nearest
 from ...stimuli.own_files import FileFacts, ImageFacts, SoundFacts, name_problem, with_article
 from ..identity import digest
@@ -102,12 +103,9 @@ def _table(path: Path) -> list[dict[str, Any]]:
     """
     lines: list[list[Any]]
     if path.suffix.lower() == ".xlsx":
-        from openpyxl import load_workbook
-
-        try:
-            lines = [list(row) for row in load_workbook(path, read_only=True, data_only=True).worksheets[0].values]
-        except Exception as error:  # whatever openpyxl's archive and XML raise
-            raise ValueError(f"it cannot be read: {error or type(error).__name__}") from None
+        lines = next(iter(sheets(path).values()), [])
+        widest = max(map(len, lines), default=0)
+        lines = [[*line, *[None] * (widest - len(line))] for line in lines]
     elif path.suffix.lower() == ".csv":
         text = path.read_text(encoding="utf-8-sig")
         head = text.partition("\n")[0]

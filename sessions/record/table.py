@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, get_origin
 from ...core.atomic_files import replacing
 from ...core.doors import installed
 from ...core.errors import SpanLabError
+from ...core.packed_tables import refuse_growth
 from .displays import TrialTiming, trial_timing
 from .events import AskedStep, Event, Notes, OwnColumns, Score, ShownDisplay, TrialStart
 from .further_events import OWN_EVENTS, event_cells
@@ -465,6 +466,7 @@ def _stored(folder: Path) -> Generator[Any]:
         return
     try:
         with arrow.parquet.ParquetFile((folder / "responses.parquet").absolute()) as stored:
+            refuse_growth(folder / "responses.parquet", stored.metadata.num_rows * stored.metadata.num_columns)
             yield stored
     except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:  # the last for names of columns
         raise SpanLabError(

@@ -185,7 +185,7 @@ REFUSED: dict[str, tuple[str, Callable[[pd.DataFrame], bytes], str]] = {
         "several columns called correct",
     ),
     "an old workbook": (".xls", lambda table: b"\xd0\xcf\x11\xe0", "only .xlsx and .csv can be read"),
-    "no workbook": (".xlsx", lambda table: b"PK\x03\x04 no archive", "cannot be read as a workbook"),
+    "no workbook": (".xlsx", lambda table: b"PK\x03\x04 no archive", "it is no workbook: File is not a zip file"),
     "a picture": (".csv", lambda table: b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "cannot be read"),
 }
 

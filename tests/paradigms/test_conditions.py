@@ -56,8 +56,7 @@ def of_text(folder: Path, content: str) -> Paradigm:
 
 
 def test_conditions_of_the_file_are_those_of_figures_and_tests_in_its_order(tmp_path: Path) -> None:
-    paradigm = of_text(tmp_path, SWITCHING)
-    take(tmp_path / "data", paradigm, always("a"), 60, seed=1)
+    take(tmp_path / "data", of_text(tmp_path, SWITCHING), always("a"), 60, seed=1)
     data = load_data([tmp_path / "data"])
     part = data.scored.parts["small"]
     assert part.conditions == ["record_lure", "factor_kind"]
@@ -164,8 +163,7 @@ def test_effects_compare_numbers_and_truth_values_in_the_questions_of_one_phase(
     answers = Saying(
         lambda percept, number: Response("go" if percept.phase == "cue" else "a", 400.0, {}, "answered", {})
     )
-    paradigm = of_text(tmp_path, LEVELS)
-    take(tmp_path / "data", paradigm, answers, 40, seed=1)
+    take(tmp_path / "data", of_text(tmp_path, LEVELS), answers, 40, seed=1)
     scored = load_data([tmp_path / "data"]).scored
     for name, planted in {"distant": -1, "mirror": 0, "presses": 0, "usual": -1}.items():
         (row,) = trends(effect_of_file(scored.parts["small"], "small", name), scored, "small").to_dict("records")
@@ -346,7 +344,7 @@ def test_a_table_may_be_a_workbook(tmp_path: Path) -> None:
         ("kind\n", "items.csv", "1 to 5000 rows; found 0"),
         ("kind,load\nold\n", "items.csv", "line 2 has 1 cells, and the line with the names 2"),
         ("kind\nold\n", "items.txt", "a .csv or an .xlsx file"),
-        ("kind\nold\n", "items.xlsx", "it cannot be read"),
+        ("kind\nold\n", "items.xlsx", "it is no workbook"),
         ("kind,weight\nold,0\nnew,2\n", "items.csv", "line 2: a weight is a whole number from 1; found 0"),
     ],
 )
