@@ -44,11 +44,14 @@ WHOLE, _GONE = ".report.new", "gone"
 
 def finish(place: Path) -> None:
     """Put a report that is whole in its place, also one whose program was killed meanwhile: the page last, so that it
-    never stands beside the tables of another. With links in it, it is none of ours, and removed."""
+    never stands beside the tables of another. With links in it, it is none of ours, and removed; no link leads it
+    elsewhere."""
     whole = place / WHOLE
     if (whole / "report.html").exists() and not any(path.is_symlink() for path in (whole, *whole.rglob("*"))):
         (place / "report.html").unlink(missing_ok=True)
         for folder in ("tables", "figures"):
+            if (place / folder).is_symlink():  # to wherever somebody wants files to be replaced
+                (place / folder).unlink()
             (place / folder).mkdir(exist_ok=True)
             for file in (whole / folder).iterdir():
                 file.replace(place / folder / file.name)

@@ -452,11 +452,13 @@ def test_a_report_that_was_killed_on_its_way_to_its_place_is_whole(
     assert 5 < moment < 19
 
 
-@pytest.mark.parametrize("linked", ["tables", "figures", "../elsewhere"])
+@pytest.mark.parametrize("linked", ["tables", "figures", "../elsewhere", "../tables"])
 def test_what_others_have_left_as_a_report_takes_no_files_from_elsewhere(tmp_path: Path, linked: str) -> None:
     mine, whole = tmp_path / "mine", tmp_path / "report" / report_folder.WHOLE
     for file in (mine / "thesis", whole / "gone", whole / "report.html"):
         write_whole(file, bytes(mine / "thesis"), folders="all")
     (whole / linked).symlink_to(mine)
+    if linked == "../tables":
+        write_whole(whole / "tables" / "thesis", b"ours", folders="all")
     report_folder.finish(report_folder.Folder(whole).path.parent)
-    assert (mine / "thesis").exists()
+    assert (mine / "thesis").read_bytes() == bytes(mine / "thesis")
