@@ -63,8 +63,7 @@ class Problem:
     message: str
 
     def __str__(self) -> str:
-        text = f"{self.where} {self.key}: {self.message}" if self.key else f"{self.where} {self.message}"
-        return _one_line(text)
+        return _one_line(f"{self.where} {self.key}: {self.message}" if self.key else f"{self.where} {self.message}")
 
 
 def _one_line(text: str, longest: int = 1500) -> str:

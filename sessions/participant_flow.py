@@ -115,8 +115,7 @@ class ParticipantFlow:
 
     def first(self) -> PlannedTrial:
         """The trial that comes first: one of practice, where there is practice."""
-        practice = self._session.practice_round(1) if self._session.info["practice"] else []
-        return [*practice, *self._session.plan][0]
+        return [*(self._session.practice_round(1) if self._session.info["practice"] else []), *self._session.plan][0]
 
     def _instructions(self, planned: PlannedTrial) -> str:
         levels = resolve_levels(self._session.paradigm, planned.levels, planned.seed)

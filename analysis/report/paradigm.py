@@ -168,8 +168,7 @@ def _slope(one: ComputedEffect) -> EffectClaims | None:
 def _of_rows(one: ComputedEffect, rows: pd.DataFrame) -> tuple[tuple[Claim, ...], tuple[int, ...]] | None:
     """Claims of rows of a table of slopes and differences, told from what guessing gives, and the
     numbers of these rows; None where there are none."""
-    told = ranked(_telling(rows))
-    claims = {number: one.claims[number] for number in told.index}
+    claims = {number: one.claims[number] for number in ranked(_telling(rows)).index}
     kept = few([*claims.values()])
     return (kept, tuple(int(number) for number, claim in claims.items() if claim in kept)) if kept else None
 

@@ -182,8 +182,11 @@ def first_page(data: Path, report: Path) -> Path:
         if drawn:
             shown, drawings = drawn
             best = f"<h2>{escape(said_best)}</h2>" if (said_best := _best(shown.to_frame(), axis, said)) else ""
-            who = {look.label for look in shown.drawing.agents}
-            claimed = _claimed(effects[paradigm], who) if paradigm in effects else ""
+            claimed = (
+                _claimed(effects[paradigm], {look.label for look in shown.drawing.agents})
+                if paradigm in effects
+                else ""
+            )
             figures.append(f"<figure{' class=wide' * wide}>{best}{claimed}{drawings}</figure>")
     css = files("spanlab.core").joinpath("page.css").read_text("utf-8")
     page = (

@@ -203,8 +203,9 @@ class Remembering(Episode):
         """The cell that the model gives for the marker of a box: one of those that have the role
         which it draws."""
         roles = np.array(self._markers.roles(box))
-        cells = np.bincount(roles, minlength=len(ROLES))[None, :]
-        role = self._drawn("updating", len(self._markers.now), {"cells": cells})
+        role = self._drawn(
+            "updating", len(self._markers.now), {"cells": np.bincount(roles, minlength=len(ROLES))[None, :]}
+        )
         return int(self._random.choice(np.flatnonzero(roles == role)))
 
     def _yes_or_no(self, options: tuple[str, ...], item: Any) -> str:

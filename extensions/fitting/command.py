@@ -101,8 +101,9 @@ def fit(
     studies: list[Study] = []
     for name in dict.fromkeys(one.paradigm for one in everybody):
         with progress_bar(f"fits of {name}") as tell:
-            of_it = [one for one in everybody if one.paradigm == name]
-            studies.append(study(of_it, words(model), simulated, seed, tell, workers))
+            studies.append(
+                study([one for one in everybody if one.paradigm == name], words(model), simulated, seed, tell, workers)
+            )
         found.lines += shown(studies[-1])
     found.tables = tables(studies)
     if output is not None:

@@ -62,8 +62,7 @@ def select(evidence: np.ndarray, seed: int = 1) -> Selection:
         if np.abs(shares - before).max() < 1e-9:
             break
     counts = prior + shares.sum(0)
-    drawn = np.random.RandomState(seed).dirichlet(counts, _DRAWS)
-    exceedance = np.bincount(drawn.argmax(1), minlength=models) / _DRAWS
+    exceedance = np.bincount(np.random.RandomState(seed).dirichlet(counts, _DRAWS).argmax(1), minlength=models) / _DRAWS
     alike = float(np.sum(logsumexp(evidence, axis=1, b=1 / models)))
     equal = float(expit(alike - _free_energy(evidence, shares, counts, prior)))
     return Selection(counts / counts.sum(), exceedance, (1 - equal) * exceedance + equal / models, equal)

@@ -79,8 +79,7 @@ def reproduce(
         beside = []
     many = trials or found.TRIALS
     named, place = words(agent), Path(output)
-    in_folder = [] if networks is None else networks_in(Path(networks))
-    agents = [*named, *in_folder] or [DEFAULT]
+    agents = [*named, *([] if networks is None else networks_in(Path(networks)))] or [DEFAULT]
     sessions = Path(data or place / "data") / f"{many}-trials-seed-{seed}"
     folders, absent = _sessions(paper, agents, many, seed, sessions)
     command = [
@@ -101,8 +100,7 @@ def reproduce(
         f"answerers at hand: {', '.join(at_hand)}",
     )
     units = (_units(agents, seed, Path(data or place) / "units"),) if paper == "worm" else ()
-    entries = found.entries(folders, absent, *units)
-    page = Page(_TITLES[paper], found.LEAD, facts, " ".join(command), tuple(entries))
+    page = Page(_TITLES[paper], found.LEAD, facts, " ".join(command), tuple(found.entries(folders, absent, *units)))
     path = write_page(page, place)
     return Result([str(path), page.counted()], files=[path])
 

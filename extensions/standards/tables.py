@@ -137,8 +137,9 @@ def write_table(table: pd.DataFrame, output: Path, recipe: Recipe) -> None:
     with whole_file(output) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(names)
-        columns = [[_cell(name, value) for value in table[name]] for name in dict.fromkeys(names)]
-        writer.writerows(zip(*columns, strict=True))
+        writer.writerows(
+            zip(*[[_cell(name, value) for value in table[name]] for name in dict.fromkeys(names)], strict=True)
+        )
 
 
 def _cell(name: str, value: Any) -> str:
@@ -178,8 +179,7 @@ def _beside_each_other(file: Path, recipe: Recipe, names: Sequence[str]) -> Long
     }
     if not all(whole.values()):
         return None
-    raw = read_columns(file, recipe.names, recipe.skip, recipe.sheet)
-    texts = raw[whole["correct_answer"]].dropna().astype(str)
+    texts = read_columns(file, recipe.names, recipe.skip, recipe.sheet)[whole["correct_answer"]].dropna().astype(str)
     lists = len(texts) > 0 and texts.str.fullmatch(_LIST).all() and texts.nunique() * 2 > len(texts)
     return Long(number="serial_position", columns=whole) if lists else None
 

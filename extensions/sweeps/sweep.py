@@ -124,8 +124,9 @@ def read_sweep(name: str | Path) -> Sweep:
     if many > _MOST_RUNS:
         raise ParadigmError([document.problem(("grid",), f"{many} runs; at most {_MOST_RUNS} are possible")])
     beside = path.parent / config.base
-    base = config_named(beside if beside.is_file() else config.base)
-    whole = _absolute(base.model_dump(mode="json", exclude_unset=True))
+    whole = _absolute(
+        config_named(beside if beside.is_file() else config.base).model_dump(mode="json", exclude_unset=True)
+    )
     runs = []
     for number, values in enumerate(itertools.product(*config.grid.values()), start=1):
         chosen = dict(zip(config.grid, values, strict=True))

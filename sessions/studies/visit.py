@@ -318,8 +318,7 @@ def foresee(study: Study, data: Path, request: VisitRequest) -> Visit:
 
 def _of_refusals(name: str, language: str) -> str | None:
     """Why a participant cannot have a name by which participants.py calls the folder of somebody who has refused."""
-    refused = re.fullmatch(r"(?i)refused-[a-z]+-[0-9]+", name)
-    return refused and sentence("wrong.refusal", language, name=name)
+    return re.fullmatch(r"(?i)refused-[a-z]+-[0-9]+", name) and sentence("wrong.refusal", language, name=name)
 
 
 def sit_down(study: Study, data: Path, request: VisitRequest, now: Callable[[], str] = utc_now) -> tuple[Visit, bool]:

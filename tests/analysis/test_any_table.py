@@ -87,8 +87,7 @@ def test_seeds_of_a_network_in_questions_of_two_words_have_a_model(tmp_path: Pat
 def test_conditions_without_right_answers_have_a_page(tmp_path: Path) -> None:
     """A condition is told from the right answer where there is one."""
     rows = [(f"P{one}", at, "no" if at % 2 else "yes", at % 3 > 0) for one in range(3) for at in range(12)]
-    table = pd.DataFrame(rows, columns=["participant", "trial", "cue", "correct"])
-    table.to_csv(tmp_path / "answers.csv", index=False)
+    pd.DataFrame(rows, columns=["participant", "trial", "cue", "correct"]).to_csv(tmp_path / "answers.csv", index=False)
     assert spanlab.compare(tmp_path / "answers.csv", tmp_path / "report").files
 
 

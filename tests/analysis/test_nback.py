@@ -197,8 +197,9 @@ def test_silence_is_counted_as_the_rules_say(unanswered: str, expected: list[int
 def test_lures_before_and_after() -> None:
     """Lag 1 would match one back and lag 3 three back; what lies before there is one N back is not
     a lure."""
-    rows = block_rows(LABELS, list("-mmm--mm"), lags=[None, 1, None, 1, None, 3, None, 3])
-    (one,) = nback_blocks(rows).to_dict("records")
+    (one,) = nback_blocks(block_rows(LABELS, list("-mmm--mm"), lags=[None, 1, None, 1, None, 3, None, 3])).to_dict(
+        "records"
+    )
     found = [
         one[name]
         for name in (

@@ -403,7 +403,6 @@ def test_who_knows_has_a_star() -> None:
 
 def test_a_slope_against_that_of_people_has_no_star() -> None:
     """It differs from guessing, and leads away from people."""
-    rising = fixed({(1,): 2, (2,): 8, (3,): 14, (4,): 20}, ("set_size",), "smu", trials=20).assign(chance=0.5)
-    found = scores(rising)
+    found = scores(fixed({(1,): 2, (2,): 8, (3,): 14, (4,): 20}, ("set_size",), "smu", trials=20).assign(chance=0.5))
     assert row(found, "A_setsize")["p"] < 0.01
     assert "*" not in str(layout(found, published=False).set_index("score").loc["A_setsize"].iloc[-1])

@@ -74,8 +74,7 @@ def test_rows_without_a_score_are_left_out_not_wrong() -> None:
 
 def test_duplicates_count_once() -> None:
     table = responses(HALF, seed=3)
-    twice = mixed(table, table.iloc[:7])
-    scored = score_table(twice)
+    scored = score_table(mixed(table, table.iloc[:7]))
     assert scored.notes == ("7 duplicate rows counted once.",)
     pd.testing.assert_frame_equal(overall(scored), overall(table))
 
@@ -106,8 +105,7 @@ def test_intrusions_are_no_items_and_are_counted_per_trial() -> None:
     clean = responses(ALWAYS, paradigm="sfr", lengths=[3], repetitions=3, session="other").assign(
         trial=lambda t: t["trial"] + 10
     )
-    table = mixed(recall(), clean)
-    scored = score_table(table)
+    scored = score_table(mixed(recall(), clean))
     assert len(scored.items) == 12
     assert len(scored.intrusions) == 1
     assert accuracy(scored, ("list_length", "serial_position"))["mean"].tolist() == [

@@ -73,8 +73,7 @@ def test_a_fifth_of_unread_replies_is_still_tested() -> None:
 
 
 def test_people_and_networks_are_never_withheld() -> None:
-    table = chat("a", 0.5)
-    data = scored(table.assign(agent_kind="network"))
+    data = scored(chat("a", 0.5).assign(agent_kind="network"))
     assert len(guessed(data))
     assert not len(unread_shares(data.items))
 

@@ -93,8 +93,7 @@ def test_the_same_trial_gives_the_same_picture_and_another_seed_another() -> Non
 )
 def test_trials_of_any_make_have_a_picture(draft: str, levels: dict) -> None:
     """Display sequences, feedback, people-only displays, keys without places."""
-    trial = trial_of(DRAFTS / f"{draft}.yaml", levels)
-    page = trial_picture(trial, title="A title")
+    page = trial_picture(trial_of(DRAFTS / f"{draft}.yaml", levels), title="A title")
     assert page.width == 2400
     assert accent(page) > 300
 

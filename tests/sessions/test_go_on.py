@@ -231,8 +231,9 @@ def test_another_screen_may_be_chosen_when_a_session_goes_on(tmp_path: Path) -> 
 
 def test_a_screen_is_for_people_alone(run: Run, tmp_path: Path) -> None:
     before = Chance()
-    folder = interrupted(start(tmp_path, load_paradigm("vsr"), before, 3), before)
-    status, _, err = run("resume", folder, "--screen", "1")
+    status, _, err = run(
+        "resume", interrupted(start(tmp_path, load_paradigm("vsr"), before, 3), before), "--screen", "1"
+    )
     assert status == 1
     assert "takes" in err
     assert "without a window: leave out --screen" in err

@@ -79,8 +79,7 @@ def test_replacements_follow_from_the_session_alone(nback: Paradigm) -> None:
 
 
 def test_practice_that_was_left_is_replaced_too(tmp_path: Path) -> None:
-    vsr = load_paradigm("vsr")
-    session = left_and_resumed(tmp_path, vsr, 1, practice=True)
+    session = left_and_resumed(tmp_path, load_paradigm("vsr"), 1, practice=True)
     first, again = starts(session.folder)[:2]
     assert (first["trial"], first["attempt"], again["trial"], again["attempt"]) == ("p1", 1, "p1", 2)
     assert first["levels"] == again["levels"]
@@ -128,8 +127,7 @@ def test_what_a_person_has_begun_to_see_is_on_the_disk(tmp_path: Path) -> None:
         seen.append(path.read_bytes())
         return Guessing()(percept, number)
 
-    vsr = load_paradigm("vsr")
-    session = start(tmp_path, vsr, AtTheWindow(look), 1)
+    session = start(tmp_path, load_paradigm("vsr"), AtTheWindow(look), 1)
     Runner(session, AtTheWindow(look)).run()
     assert b'"trial_start"' in seen[0]
     assert b'"trial_end"' not in seen[0]

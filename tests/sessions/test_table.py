@@ -123,8 +123,7 @@ def test_silence_may_be_an_answer_and_feedback_tells_how_it_went(tmp_path: Path,
     with a key that does not count."""
     replies = {1: press(None), 2: press("x", rt_ms=312.5), 3: press("q")}
     agent = Saying(lambda percept, number: replies[number])
-    session = take(tmp_path, gonogo, agent, 8)
-    table = read_responses(session.folder)
+    table = read_responses(take(tmp_path, gonogo, agent, 8).folder)
     signs = table["record_sign"].map(json.loads)
     first, second, third = (table["serial_position"] == n for n in (1, 2, 3))
     assert set(table.loc[first, "answer"]) == {'"-"'}
@@ -152,8 +151,7 @@ def test_an_omission_is_told_as_missed(tmp_path: Path) -> None:
     text = GO_NOGO.replace(', no_answer_means: "-"', "")
     file = tmp_path / "must_answer.yaml"
     file.write_text(text, encoding="utf-8")
-    session = take(tmp_path, load_paradigm(file), Saying(lambda percept, number: press(None)), 2)
-    table = read_responses(session.folder)
+    table = read_responses(take(tmp_path, load_paradigm(file), Saying(lambda percept, number: press(None)), 2).folder)
     assert set(table["outcome"]) == {"omitted"}
     assert set(table["feedback_shown"]) == {"missed"}
     assert table["answer"].isna().all()

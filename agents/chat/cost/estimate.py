@@ -350,8 +350,7 @@ async def _hold(agent: Estimated, context: TrialContext, percepts: Sequence[Perc
         return Reply(content="\n".join(written), latency_ms=0)
 
     episode = agent.start(context, reply)
-    without = agent.start(replace(context, examples=()), reply).conversation
-    opening = np.array(sent(without.opening()))
+    opening = np.array(sent(agent.start(replace(context, examples=()), reply).conversation.opening()))
     shown = np.array(sent(episode.conversation.opening())) - opening
     random = np.random.RandomState(1)
     for percept in percepts:

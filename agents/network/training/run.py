@@ -389,8 +389,9 @@ class Run:
         if self.state.step == 0:
             begin(self.network, training_data)
             if self.config.start_from is not None:
-                beside = self.folder / self.config.start_from
-                source = checkpoint.load(beside if self.earlier else self.config.start_from)
+                source = checkpoint.load(
+                    self.folder / self.config.start_from if self.earlier else self.config.start_from
+                )
                 take_over(self.network, source)
                 self.journal.write("start_from", checkpoint=source.name, sha256=source.sha256)
         self.learner = JointLoss(

@@ -326,8 +326,7 @@ def test_alpha_of_items_that_share_a_factor_and_of_items_that_do_not(eight: tupl
         person: {name: value for name, value in row.items() if name in bare.codebook}
         for person, row in scores.rows.items()
     }
-    random = np.random.RandomState(3)
-    plain = random.normal(size=(300, 4))
+    plain = np.random.RandomState(3).normal(size=(300, 4))
     plain = np.linalg.solve(np.linalg.cholesky(np.cov(plain.T)), (plain - plain.mean(axis=0)).T).T
     assert abs(alpha(plain)) < 1e-9
     assert math.isnan(alpha(plain[:, :1]))

@@ -113,8 +113,9 @@ def test_participants_reach_these_routes_and_no_others_and_nothing_of_the_app(tm
 
 def test_whoever_is_not_let_in_is_named_to_the_server(tmp_path: Path) -> None:
     said: list[str] = []
-    desk = VisitDesk(ParadigmOffer.checked("vsr", tmp_path, trials=1, practice=False), said.append)
-    client = TestClient(make_app(desk))
+    client = TestClient(
+        make_app(VisitDesk(ParadigmOffer.checked("vsr", tmp_path, trials=1, practice=False), said.append))
+    )
     with client.websocket_connect("/visit", headers=HERE) as socket:
         socket.send_text(hello("Zoë"))
         assert socket.receive_json()["type"] == "refused"
@@ -122,8 +123,7 @@ def test_whoever_is_not_let_in_is_named_to_the_server(tmp_path: Path) -> None:
 
 
 def test_levels_of_a_served_paradigm_may_be_given(tmp_path: Path) -> None:
-    offer = ParadigmOffer.checked("vsr", tmp_path, levels={"list_length": [3]}, trials=2)
-    chosen, request = offer._drawn("p1")
+    chosen, request = ParadigmOffer.checked("vsr", tmp_path, levels={"list_length": [3]}, trials=2)._drawn("p1")
     assert {planned.levels["list_length"] for planned in chosen.plan} == {3}
     assert request.levels == {"list_length": [3]}
     with pytest.raises(SpanLabError, match="list_length"):
@@ -154,8 +154,7 @@ def test_a_browser_sets_pages_in_scripts_that_the_window_cannot_set(tmp_path: Pa
 
 
 def test_strangers_are_not_let_in(tmp_path: Path) -> None:
-    desk = desk_for(tmp_path)
-    client = TestClient(make_app(desk))
+    client = TestClient(make_app(desk_for(tmp_path)))
     for headers in ({"origin": "http://elsewhere.example", "host": "testserver"}, {"host": "testserver"}):
         with pytest.raises(WebSocketDisconnect), client.websocket_connect("/visit", headers=headers) as socket:
             socket.receive_json()

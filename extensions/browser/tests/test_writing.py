@@ -152,8 +152,7 @@ def test_translated_instructions_keep_their_parts(
 
 
 def test_a_key_that_lies_down_answers_one_question_and_no_more(tmp_path: Path, browser: Chromium) -> None:
-    offer = ParadigmOffer.checked("cd", data_folder(tmp_path), trials=3, practice=False)
-    desk = VisitDesk(offer, print)
+    desk = VisitDesk(ParadigmOffer.checked("cd", data_folder(tmp_path), trials=3, practice=False), print)
     with running(make_server(desk), desk) as port, browser.window() as tab:
         begin(tab, port)
         first = tab.evaluate("document.getElementById('stage').dataset.waits")

@@ -176,8 +176,7 @@ class SignalDetection(Discrete):
 
     def parameters(self, trials: Trials) -> tuple[Parameter, ...]:
         """Sensitivity, criterion, and with ratings the distances of the further criteria."""
-        own = self.criterion_each and trials.levels == 2
-        criterion = Parameter(**{**vars(_CRITERION), "each": own})
+        criterion = Parameter(**{**vars(_CRITERION), "each": self.criterion_each and trials.levels == 2})
         gaps = range(1, trials.levels - 1)
         return (
             _D,

@@ -106,8 +106,9 @@ class Discrete(Model):
             if given is not None:
                 asked.beside["given"][:] = given[number[rows]]  # of a copy
             at_rows = {name: value[rows] if isinstance(value, np.ndarray) else value for name, value in values.items()}
-            chances = self.probabilities(at_rows, asked)
-            drawn = (random.random_sample((len(rows), 1)) > np.cumsum(chances, 1)[:, :-1]).sum(1)
+            drawn = (
+                random.random_sample((len(rows), 1)) > np.cumsum(self.probabilities(at_rows, asked), 1)[:, :-1]
+            ).sum(1)
             answers[rows] = drawn
             if given is not None:
                 given[number[rows][drawn > 0], drawn[drawn > 0] - 1] = True

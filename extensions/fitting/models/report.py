@@ -110,8 +110,7 @@ class Report(Model):
             around = self._around(*self.encoding(values, load))
             density[rows] = around(trials.answer[rows])
             if (swapped := self.swapped(values, load)) > 0:
-                others = trials.beside["others"][rows, : load - 1]
-                mean = around(trials.answer[rows, None] - others).mean(1)
+                mean = around(trials.answer[rows, None] - trials.beside["others"][rows, : load - 1]).mean(1)
                 density[rows] = (1 - swapped) * density[rows] + swapped * mean
         attended = float(values.get("attended", 1.0))
         return np.log(np.maximum(attended * density + (1 - attended) / (2 * np.pi), LEAST))
@@ -139,8 +138,7 @@ class Report(Model):
             centre = np.zeros(len(rows))
             swap = random.random_sample(len(rows)) < self.swapped(values, load)
             if swap.any():
-                chosen = random.randint(load - 1, size=len(rows))
-                centre[swap] = trials.beside["others"][rows[swap], chosen[swap]]
+                centre[swap] = trials.beside["others"][rows[swap], random.randint(load - 1, size=len(rows))[swap]]
             errors[rows] = np.angle(np.exp(1j * (centre + noise)))
         unattended = random.random_sample(len(trials)) >= float(values.get("attended", 1.0))
         return np.where(unattended, random.uniform(-np.pi, np.pi, len(trials)), errors)

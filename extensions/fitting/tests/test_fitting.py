@@ -113,8 +113,7 @@ def test_an_agent_takes_trials_and_its_parameters_come_back(
     spanlab.replay(paradigm, agent=agent, trials=30 if "nback" in paradigm else 240, seed=3, data=tmp_path)
     (answerer,), _ = answerers(load([tmp_path]))
     assert answerer.name == agent
-    found = fit(models_named(name, answerer.trials.kind)[0], answerer.trials)
-    ends = limits(found, answerer.trials, 0.999)
+    ends = limits(fit(models_named(name, answerer.trials.kind)[0], answerer.trials), answerer.trials, 0.999)
     assert {key: ends[key][0] <= value <= ends[key][1] for key, value in wanted.items()} == dict.fromkeys(wanted, True)
 
 
@@ -236,8 +235,7 @@ def test_published_answers_are_read_from_their_counts() -> None:
     everybody = published()
     assert sum(len(one.trials) for one in everybody if one.paradigm != "verbal(first 30 blocks)") == 65_700
     assert {one.trials.loads for one in everybody} == {(1, 2, 3)}
-    verbal = next(one for one in everybody if one.paradigm == "verbal")
-    curve = observed(verbal.trials)
+    curve = observed(next(one for one in everybody if one.paradigm == "verbal").trials)
     assert curve["hits", 1] == pytest.approx(0.87)
     assert curve["false alarms", 1] == pytest.approx(0.015)
 

@@ -112,8 +112,7 @@ def test_the_network_that_ships(tmp_path: Path) -> None:
     assert (lesions["intact"] - lesions["lesioned"]).to_numpy() == pytest.approx(lesions["drop"].to_numpy())
     positions = tables["position_similarity"]
     assert set(positions["task"]) == {"vsr", "sfr"}
-    own = positions[positions["position_a"] == positions["position_b"]]
-    np.testing.assert_allclose(own["cosine"], 1, atol=1e-6)
+    np.testing.assert_allclose(positions[positions["position_a"] == positions["position_b"]]["cosine"], 1, atol=1e-6)
     assert "There are no trials in which tasks switch" in page
     assert set(tables["task_embeddings"]["task_a"]) == {"vsr", "sfr", "smu"}
 

@@ -97,8 +97,9 @@ def test_normalised_variance_does_not_depend_on_scale_and_origin(scale: float, o
 
 
 def test_the_highest_normalised_variance_of_each_unit_is_one_and_dead_units_have_none() -> None:
-    parts = [states(task, RANDOM.normal(size=(6, 2, 5)) * np.array([1, 2, 0, 1e-3, 1])) for task in "abc"]
-    found = task_variance(parts)
+    found = task_variance(
+        [states(task, RANDOM.normal(size=(6, 2, 5)) * np.array([1, 2, 0, 1e-3, 1])) for task in "abc"]
+    )
     active = active_units(found)
     assert active.tolist() == [True, True, False, False, True]  # 1e-6 of the variance is below a thousandth
     assert active_units(found, 1e-9).tolist() == [True, True, False, True, True]

@@ -587,8 +587,7 @@ def export_blocks(
     sets: dict[Path, dict[str, Lines]] = {}
     for size in sizes:
         tasks = [BlockTask.of(paradigm, n, length, size, generator, lures) for n in ns or levels]
-        grid = tasks[0].sampler.grid
-        path = output / name_of(paradigm.name, grid, "x" if sys.platform == "win32" else "*")
+        path = output / name_of(paradigm.name, tasks[0].sampler.grid, "x" if sys.platform == "win32" else "*")
         if path.exists():
             raise SpanLabError(f"{path} exists; name another folder, so that nothing is overwritten")
         sets[path] = {

@@ -428,8 +428,7 @@ JSON = st.recursive(
 def test_any_json_is_read_or_told_to_be_wrong(
     tmp_path_factory: pytest.TempPathFactory, content: Any, data: st.DataObject
 ) -> None:
-    file = write_results(tmp_path_factory.getbasetemp() / "fuzzed.json", content)
-    results = read_results(file)
+    results = read_results(write_results(tmp_path_factory.getbasetemp() / "fuzzed.json", content))
     told = {problem.key.partition(" > ")[0] for problem in results.problems}
     assert {block.key for block in results.blocks} | set(results.unfinished) | set(results.never_run) | told == set(
         content

@@ -44,8 +44,7 @@ class TaskSwitching(WormTask):
                 sequence.append({"task": task, "cue": True, "marker": None, "answer": None})
                 continue
             marker = one_of(markers.any(str(step)), dict(enumerate(range(4))), f"marker_location > {step}")
-            expected = marker // 2 if task == "up_down" else marker % 2
-            one_of(label, {expected: None}, f"gt > {step}")
+            one_of(label, {marker // 2 if task == "up_down" else marker % 2: None}, f"gt > {step}")
             sequence.append({"task": task, "cue": False, "marker": marker, "answer": label})
         for key in markers.unknown():
             raise markers.wrong(key, "there is no marker at this step")

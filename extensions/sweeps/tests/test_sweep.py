@@ -128,8 +128,7 @@ def test_what_is_no_sweep(changes: dict[str, Any], message: str, tmp_path: Path)
 def test_every_run_is_done_and_compared(swept: Path) -> None:
     assert [(one.state, one.step, one.steps) for one in status(swept)] == [("done", 4, 4)] * 4
     assert sorted(made(swept)) == ["1-rnn-0.001", "2-rnn-0.01", "3-gru-0.001", "4-gru-0.01"]
-    written = write_tables(swept)
-    tables = {path.name: list(csv.DictReader(path.open(encoding="utf-8"))) for path in written}
+    tables = {path.name: list(csv.DictReader(path.open(encoding="utf-8"))) for path in write_tables(swept)}
     assert [row["run"] for row in tables["runs.csv"]] == sorted(made(swept))
     assert all(0 <= float(row["test vsr"]) <= 1 and row["test"] == row["test vsr"] for row in tables["runs.csv"])
     (size,) = tables["by_capacity.csv"]

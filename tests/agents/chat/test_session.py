@@ -220,15 +220,13 @@ def test_kills_lose_no_reply_and_change_no_answer(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_twenty_kills_among_3600_calls_lose_no_reply_and_change_no_answer(tmp_path: Path) -> None:
-    random = np.random.RandomState(1)
-    _kills(tmp_path, 150, 30, sorted(random.choice(3500, 20, replace=False).tolist()))
+    _kills(tmp_path, 150, 30, sorted(np.random.RandomState(1).choice(3500, 20, replace=False).tolist()))
 
 
 @pytest.mark.slow
 def test_ten_kills_of_a_session_through_inspect_lose_no_reply_and_change_no_answer(tmp_path: Path) -> None:
     pytest.importorskip("inspect_ai", reason="inspect_ai is not installed: nothing here shows that its bridge works")
-    random = np.random.RandomState(2)
-    _kills(tmp_path, 25, 8, sorted(random.choice(550, 10, replace=False).tolist()), inspect=True)
+    _kills(tmp_path, 25, 8, sorted(np.random.RandomState(2).choice(550, 10, replace=False).tolist()), inspect=True)
 
 
 @pytest.mark.slow

@@ -218,8 +218,9 @@ def test_a_window_that_is_longer_than_the_displays_is_the_plan_of_the_last_one()
 @pytest.mark.parametrize("vsync", [True, False])
 def test_late_frames_are_owned_up_to_and_nothing_adds_up(vsync: bool) -> None:
     """Every 37th flip comes late by one to three refreshes."""
-    window = VirtualWindow(60, vsync, jitter=0.002, late=lambda flip: 1 + flip % 3 if flip % 37 == 0 else 0)
-    stage = VirtualStage(window)
+    stage = VirtualStage(
+        VirtualWindow(60, vsync, jitter=0.002, late=lambda flip: 1 + flip % 3 if flip % 37 == 0 else 0)
+    )
     displays = [
         Percept("test", (Display(CROSS if number % 2 else BLANK, 50.0 + 17 * (number % 9)),)) for number in range(400)
     ]

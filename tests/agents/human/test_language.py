@@ -122,8 +122,7 @@ def test_only_people_are_introduced_with_words_and_nobody_is_handed_other_percep
     paradigm = load_paradigm(FEEDBACK[0])
     plan = plan_session(paradigm, 1, session_design(paradigm, None), {"n": 1, "lures": "none"}, 1)
     agent.seen.clear()
-    session = begin(tmp_path, paradigm, agent, plan, Request(language=language, practice=False))
-    Runner(session, agent).run()
+    Runner(begin(tmp_path, paradigm, agent, plan, Request(language=language, practice=False)), agent).run()
     for context, percepts in agent.seen:
         assert context.words == (SAID[language] if agent.kind.name == "participant" else {})
         assert texts(display for percept in percepts for display in percept.displays) <= {*GERMAN, "1-back"}

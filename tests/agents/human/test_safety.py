@@ -101,8 +101,7 @@ def test_the_display_is_switched_off(tmp_path: Path, server: XServer, screen: st
 
     def unplug() -> None:
         connection = display.Display(server.display)
-        root = connection.screen().root
-        resources = root.xrandr_get_screen_resources()
+        resources = connection.screen().root.xrandr_get_screen_resources()
         connection.xrandr_set_crtc_config(resources.crtcs[0], resources.config_timestamp, 0, 0, 0, 1, [])
         connection.close()
 

@@ -222,8 +222,9 @@ def test_the_assistant_is_told_when_the_window_does_not_speak_the_language(
 ) -> None:
     from spanlab.agents.human import seating
 
-    own = "extends: sfr\nparadigm: own\ninstructions: {fr: Regardez bien.}\n"
-    (tmp_path / "own.yaml").write_text(own, encoding="utf-8")
+    (tmp_path / "own.yaml").write_text(
+        "extends: sfr\nparadigm: own\ninstructions: {fr: Regardez bien.}\n", encoding="utf-8"
+    )
     (tmp_path / "s.yaml").write_text(
         "study: s\ntitle: S\nlanguages: [fr, en]\nparadigms: [{paradigm: own.yaml, trials: 1, practice: false, set:"
         " {list_length: 1}}]\n",

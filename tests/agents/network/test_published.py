@@ -82,8 +82,7 @@ def test_architecture_and_sizes_come_from_the_weights(
     tmp_path: Path, architecture: str, hidden: int, layers: int, name: str
 ) -> None:
     """Also without a configuration, which is noted."""
-    file = worm_networks.write(tmp_path / "model.pt", architecture, hidden, layers)
-    found = NetworkAgent(file).settings()
+    found = NetworkAgent(worm_networks.write(tmp_path / "model.pt", architecture, hidden, layers)).settings()
     assert (found["architecture"], found["hidden"], found["tasks"]) == (name, hidden, list(WORM_TASKS))
     assert found["parameters"] == sum(
         np.prod(shape) for shape in worm_networks.shapes(architecture, hidden, layers).values()

@@ -60,8 +60,7 @@ def test_only_conditions_that_both_have_are_compared_each_with_the_same_weight(t
 
 @pytest.mark.slow
 def test_people_themselves_are_held_against_published_ones_and_yardsticks_against_nobody(tmp_path: Path) -> None:
-    crowd = people(0.9)
-    found = from_people(data(tmp_path, *crowd, responses(lambda *_: 0.1, agent="chance", kind="chance")), "vsr")
+    found = from_people(data(tmp_path, *people(0.9), responses(lambda *_: 0.1, agent="chance", kind="chance")), "vsr")
     assert set(found) == {"People (n = 4)"}
     assert found["People (n = 4)"].against == "Avons 1998 (people)"
     assert from_people(data(tmp_path, *people(0.9, lengths=(8, 9))), "vsr") == {}
@@ -123,8 +122,9 @@ def test_sentences_of_differences_are_true(tmp_path: Path) -> None:
     assert told(one).endswith("(no interval: only one trial)")
 
     def claim(low: float, high: float, note: str = "") -> Claim:
-        of = Contrast(0.002, (high - low) / 2 / 2.306, 8.0, 9)
-        return Claim("difference", "net", "network", of, 0.0, "trial", 9, note)
+        return Claim(
+            "difference", "net", "network", Contrast(0.002, (high - low) / 2 / 2.306, 8.0, 9), 0.0, "trial", 9, note
+        )
 
     same = Difference("net", "people (n = 2)", claim(0.001, 0.003), 3, "list length")
     assert told(same) == (

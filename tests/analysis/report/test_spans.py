@@ -30,8 +30,9 @@ PERSON = SessionFacts(
 def found(span: int, rule: str, trials: int | None = None, reversals: int | None = None) -> tuple[float, str, str]:
     """What a table has of somebody who always repeats so many items and never one more: the span,
     as a number and as it is shown, and the note."""
-    stairs = StaircaseRule("list_length", (2, 3, 4, 5, 6), 2, 60, 1.0, reversals=reversals, rule=rule)
-    staircase = Staircase.begin(stairs)
+    staircase = Staircase.begin(
+        StaircaseRule("list_length", (2, 3, 4, 5, 6), 2, 60, 1.0, reversals=reversals, rule=rule)
+    )
     while not staircase.over and len(staircase.levels) != trials:
         staircase.take(int(staircase.level) <= span)
     facts = SpanFacts(

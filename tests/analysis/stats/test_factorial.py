@@ -102,8 +102,9 @@ def test_what_is_planted_is_found_and_nothing_else(tmp_path: Path) -> None:
 
 def test_whoever_lacks_a_condition_is_left_out_and_counted(tmp_path: Path) -> None:
     table = people(0.2)
-    holes = table[~((table["participant"] == "P03") & (table["many"] == 2) & (table["cue"] == "yes"))]
-    found = analysed(holes, tmp_path)
+    found = analysed(
+        table[~((table["participant"] == "P03") & (table["many"] == 2) & (table["cue"] == "yes"))], tmp_path
+    )
     assert (found.people, found.left_out) == (15, 1)
     pd.testing.assert_frame_equal(found.anova, analysed(table[table["participant"] != "P03"], tmp_path).anova)
 

@@ -108,8 +108,7 @@ def test_the_methods_text_has_groups_and_how_they_are_compared(tmp_path: Path) -
     )
     assert "* task: groups of people: Groups are compared between people" in text
     assert "Biometrika, 34, 28–35." in text
-    alone = planted_groups(TWO, np.random.RandomState(1)).drop(columns="group")
-    alone.to_csv(tmp_path / "alone.csv", index=False)
+    planted_groups(TWO, np.random.RandomState(1)).drop(columns="group").to_csv(tmp_path / "alone.csv", index=False)
     assert "roups" not in methods(load([tmp_path / "alone.csv"]), ())
 
 

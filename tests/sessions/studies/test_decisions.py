@@ -227,8 +227,9 @@ def test_a_start_that_fails_leaves_neither_folder_nor_number(
         *run("run", "study.yaml", "--participant", "p01", "--session", "1", *answers)
     )
     assert sat[0].closed == 1
-    own = "extends: vsr\nparadigm: own\nfactors: {list_length: [2, 3, 12]}\n"
-    (tmp_path / "own.yaml").write_text(own, encoding="utf-8")
+    (tmp_path / "own.yaml").write_text(
+        "extends: vsr\nparadigm: own\nfactors: {list_length: [2, 3, 12]}\n", encoding="utf-8"
+    )
     (tmp_path / "faulty.yaml").write_text(
         "study: pair\ntitle: S\nparadigms: [sfr, {paradigm: own.yaml, trials: 9}]\n", encoding="utf-8"
     )

@@ -276,8 +276,7 @@ def test_a_task_without_practice_has_no_page_about_its_real_trials(tmp_path: Pat
 def test_a_questionnaire_says_to_the_window_that_pauses_cut_nothing(tmp_path: Path) -> None:
     study_with(tmp_path)
     guest = Answering("yes", "no")
-    session = start(tmp_path, load_paradigm(tmp_path / "understood.yaml"), guest, 1, participant="p1")
-    Runner(session, guest).run()
+    Runner(start(tmp_path, load_paradigm(tmp_path / "understood.yaml"), guest, 1, participant="p1"), guest).run()
     assert [context.questionnaire for context, _ in guest.seen] == [True]
 
 

@@ -234,8 +234,7 @@ def test_a_session_goes_on_as_it_was_begun_when_the_study_file_has_changed(
         .replace("trials: 1", "trials: 9")
         .replace("Rest.", "Sleep."),
     )
-    guest = Guest()
-    visit = take(changed, data, existing="resume", guest=guest)
+    visit = take(changed, data, existing="resume", guest=Guest())
     assert visit.study.hash == study.hash
     assert {state.planned for state in states(visit.folder).values()} == {1, 2}
     assert {read_session(state.folder)["study"]["study_hash"] for state in states(visit.folder).values()} == {
@@ -245,8 +244,9 @@ def test_a_session_goes_on_as_it_was_begun_when_the_study_file_has_changed(
 
 
 def test_a_fault_in_the_last_paradigm_shows_before_the_first_one(tmp_path: Path, data: Path) -> None:
-    own = "extends: vsr\nparadigm: own\nfactors: {list_length: [2, 3, 12]}\n"
-    (tmp_path / "own.yaml").write_text(own, encoding="utf-8")
+    (tmp_path / "own.yaml").write_text(
+        "extends: vsr\nparadigm: own\nfactors: {list_length: [2, 3, 12]}\n", encoding="utf-8"
+    )
     study = study_in(tmp_path, "study: s\ntitle: S\nparadigms: [sfr, {paradigm: own.yaml, trials: 9}]\n")
     guest = Guest()
     with pytest.raises(SpanLabError, match="cannot take 12 different ones of 9"):

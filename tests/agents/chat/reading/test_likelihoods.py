@@ -143,8 +143,7 @@ def test_answers_of_several_tokens_add_up(kind: Any) -> None:
     scorer = Scorer(ChatSettings(likelihoods="prompt"))
 
     def tells(request: Sent) -> bytes:
-        body = {"messages": [message.sent() for message in request.messages], **request.options}
-        told = scores(prompt_of(body))
+        told = scores(prompt_of({"messages": [message.sent() for message in request.messages], **request.options}))
         return json.dumps(
             {
                 "choices": [{}],

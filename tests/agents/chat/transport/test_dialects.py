@@ -37,8 +37,7 @@ async def answered(client: Client) -> Reply:
 
 
 def body(content: str | None = "same", usage: Any = None, **choice: Any) -> bytes:
-    message = {"role": "assistant", "content": content}
-    found = {"index": 0, "finish_reason": "stop", "message": message, **choice}
+    found = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content}, **choice}
     return json.dumps({"model": "m", "choices": [found], "usage": usage or USAGE}).encode()
 
 
@@ -197,8 +196,9 @@ def test_long_waits_are_announced_and_longer_ones_end_the_session(monkeypatch: p
         account = Account(RequestLimits())
         account.warn = told.append
         with listening(busy) as tap:
-            limits = RequestLimits(max_wait_s=most)
-            client = Client(Endpoint(tap.base_url, key_variable=None), "m", limits, account=account)
+            client = Client(
+                Endpoint(tap.base_url, key_variable=None), "m", RequestLimits(max_wait_s=most), account=account
+            )
             request = Request((Message("user", (Text("x"),)),), {}, "one", "talk")
 
             async def one(client: Client = client, request: Request = request) -> Reply:

@@ -117,8 +117,9 @@ def test_faults_of_a_hook_are_repeated_fail_a_trial_or_stop_the_session_which_go
         1: EndpointError("slow down", permanent=False, status=429),
         3: EndpointError("no", status=400, of_request=True),
     }
-    hook = Mine({**faults, 5: RuntimeError("broken sk-abcdef0123456")})
-    agent = ChatAgent("m", None, request_limits=limits, hook=hook)
+    agent = ChatAgent(
+        "m", None, request_limits=limits, hook=Mine({**faults, 5: RuntimeError("broken sk-abcdef0123456")})
+    )
     session = begin(tmp_path, VSR, agent, PLAN, Wanted(seed=4))
     with pytest.raises(SpanLabError, match="a program of ours failed") as caught:
         Runner(session, agent).run()

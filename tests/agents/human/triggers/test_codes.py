@@ -286,8 +286,7 @@ def test_machines_are_told_neither_codes_nor_verdicts(tmp_path: Path) -> None:
 
     one = paradigm()
     machine = Machine(says_x)
-    session = start(tmp_path, one, machine, 2, extra={"triggers": trigger_request(one, "dry")})
-    Runner(session, machine).run()
+    Runner(start(tmp_path, one, machine, 2, extra={"triggers": trigger_request(one, "dry")}), machine).run()
     assert told == []
 
 
