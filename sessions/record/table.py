@@ -485,8 +485,9 @@ def read_responses(paths: str | Path | Iterable[str | Path], columns: Sequence[s
     ----------
     columns : those to read, such as ``["correct", "set_size"]``; all when not given
     """
-    folders = find_sessions([paths] if isinstance(paths, (str, Path)) else paths)
-    return _in_one([read_table(folder, columns) for folder in folders])
+    return _in_one(
+        [read_table(folder, columns) for folder in find_sessions([paths] if isinstance(paths, (str, Path)) else paths)]
+    )
 
 
 class JoinedTables:
@@ -505,14 +506,14 @@ class JoinedTables:
             self._latest.clear()
 
     def frame(self) -> pandas.DataFrame:
-        """All as one data frame, in order."""
-        return _in_one([*self._joined, *self._latest])
+        """All as one data frame, in order; texts are kept once, as categories, where pyarrow is installed."""
+        return _in_one([*self._joined, *self._latest], strings_to_categorical=True)
 
 
-def _in_one(tables: Sequence[ResponseTable]) -> pandas.DataFrame:
+def _in_one(tables: Sequence[ResponseTable], **options: bool) -> pandas.DataFrame:
     if (arrow := _arrow()) is not None:
         whole = arrow.concat_tables(map(_in_arrow, tables), promote_options="permissive")
-        frame = whole.to_pandas(use_threads=len(tables) > 1)
+        frame = whole.to_pandas(use_threads=len(tables) > 1, **options)
     else:
         frame = _together(table for table in tables if isinstance(table, Table)).to_pandas()
     if "correct" in frame.columns and frame["correct"].dtype == object:
