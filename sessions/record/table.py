@@ -315,8 +315,10 @@ def _together(tables: Iterable[Table]) -> Table:
     """Tables one below another; columns that one lacks have nothing there."""
     parts = [*tables]
     types = {name: kind for part in parts for name, kind in part.types.items()}
-    names = dict.fromkeys(name for part in parts for name in part.values)
-    return Table({name: list(_below(parts, name)) for name in names}, types)
+    return Table(
+        {name: list(_below(parts, name)) for name in dict.fromkeys(name for part in parts for name in part.values)},
+        types,
+    )
 
 
 def _below(parts: Sequence[Table], name: str) -> Iterator[Any]:
@@ -464,7 +466,8 @@ def _stored(folder: Path) -> Generator[Any]:
         yield None
         return
     try:
-        with arrow.parquet.ParquetFile((folder / "responses.parquet").absolute()) as stored:
+        # of a file this small, threads that read ahead are waited for longer than the file takes
+        with arrow.parquet.ParquetFile((folder / "responses.parquet").absolute(), pre_buffer=False) as stored:
             yield stored
     except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:  # the last for names of columns
         raise SpanLabError(
