@@ -294,7 +294,10 @@ def test_the_noise_ceilings_by_hand() -> None:
     curves = pd.DataFrame(
         [{"participant": name, "x": x, "mean": value} for name, line in values.items() for x, value in enumerate(line)]
     )
-    found = Crowd.of(curves, ["x"]).ceiling()
+    alone = pd.DataFrame([{"participant": "A", "x": 3, "mean": 0.1}, {"participant": "B", "x": 3, "mean": np.nan}])
+    crowd = Crowd.of(pd.concat([curves, alone]), ["x"])  # a point that not everybody has is none of theirs
+    assert (crowd.points, crowd.curves.tolist()) == (((0,), (1,), (2,)), [*values.values()])
+    found = crowd.ceiling()
     lines = np.array(list(values.values()))
     shapes = (lines - lines.mean(axis=1, keepdims=True)) / lines.std(axis=1, keepdims=True)
     low = np.mean([np.corrcoef(shapes[at], np.delete(shapes, at, axis=0).mean(axis=0))[0, 1] for at in range(3)])
