@@ -66,16 +66,14 @@ def test_omitted_and_invalid_answers_are_wrong_and_counted(outcome: str) -> None
 
 
 def test_rows_without_a_score_are_left_out_not_wrong() -> None:
-    table = changed(responses(ALWAYS, lengths=[4], repetitions=5), slice(0, 4), correct=None)
-    scored = score_table(table)
+    scored = score_table(changed(responses(ALWAYS, lengths=[4], repetitions=5), slice(0, 4), correct=None))
     assert overall(scored)["mean"].item() == 1
     assert scored.notes == ("4 rows without a score left out.",)
 
 
 def test_duplicates_count_once() -> None:
     table = responses(HALF, seed=3)
-    twice = mixed(table, table.iloc[:7])
-    scored = score_table(twice)
+    scored = score_table(mixed(table, table.iloc[:7]))
     assert scored.notes == ("7 duplicate rows counted once.",)
     pd.testing.assert_frame_equal(overall(scored), overall(table))
 
@@ -106,8 +104,7 @@ def test_intrusions_are_no_items_and_are_counted_per_trial() -> None:
     clean = responses(ALWAYS, paradigm="sfr", lengths=[3], repetitions=3, session="other").assign(
         trial=lambda t: t["trial"] + 10
     )
-    table = mixed(recall(), clean)
-    scored = score_table(table)
+    scored = score_table(mixed(recall(), clean))
     assert len(scored.items) == 12
     assert len(scored.intrusions) == 1
     assert accuracy(scored, ("list_length", "serial_position"))["mean"].tolist() == [
