@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from ..sessions.transcripts.transcript import SentMessage, Talk, Transcript, Turn
 
 _WIDTH = 100
+#: where a session says which kind of agent took it
+_KIND = re.compile(r'"agent_kind"\s*:\s*"([^"]*)"')
 _WHO = {"system": "SYSTEM", "developer": "DEVELOPER", "user": "USER", "assistant": "ASSISTANT"}
 
 
@@ -82,7 +85,10 @@ def chat_sessions(data: Sequence[Path]) -> list[Path]:
         with suppress(SpanLabError):
             for folder in find_sessions([path]):
                 with suppress(SpanLabError, OSError):
-                    if kind_named(read_session(folder)["agent_kind"]).converses:
+                    # of thousands of sessions few need to be read
+                    text = (folder / "session.json").read_text(encoding="utf-8", errors="replace")
+                    talks = any(kind_named(kind).converses for kind in _KIND.findall(text))
+                    if talks and kind_named(read_session(folder)["agent_kind"]).converses:
                         found[folder.resolve()] = None
     return list(found)
 

@@ -256,8 +256,7 @@ class _Reading:
             for at in sorted({at for by_number in found.values() for at in by_number})
         ]
         table = pd.concat(rows).sort_values("_row", kind="stable")
-        held = [f"_{ours}" for ours in found]
-        return table[table[held].notna().any(axis=1)].reset_index(drop=True)
+        return table[table[[f"_{ours}" for ours in found]].notna().any(axis=1)].reset_index(drop=True)
 
     def _recalled(self, table: pd.DataFrame) -> pd.DataFrame:
         """Of lists that were recalled freely, of which only what was recalled has rows (its position in the

@@ -382,8 +382,7 @@ def apply_exclusions(
         if rule.everywhere:
             gone = alive & np.isin(persons, np.unique(persons[gone]))
         if not rule.everywhere:  # those of other paradigms are not asked about
-            asked_about = items.loc[items["paradigm"].isin(judged["paradigm"].unique()), "_row"]
-            counted = counted[np.isin(counted, asked_about)]
+            counted = counted[np.isin(counted, items.loc[items["paradigm"].isin(judged["paradigm"].unique()), "_row"])]
         scored = int(gone[counted].sum())
         units.append(_rows_left_out(judged, unit, out, rule, number))
         whose = persons[judged["_row"].to_numpy()] if rule.leave_out == "participants" else unit

@@ -152,8 +152,9 @@ def load(
         read_as |= dict.fromkeys(filter(None, [strangers(people, described_by.index, names)]))
     tables = [labelled(raw.pop(0), sessions if not number else ()) for number in range(len(raw))]
     scored = score_table(named(_concatenated(tables)), **counted)
-    declared = {facts.paradigm: facts.declared for facts in sessions}
-    scored = replace(scored, accept_unread=accept_unread, declared=declared)
+    scored = replace(
+        scored, accept_unread=accept_unread, declared={facts.paradigm: facts.declared for facts in sessions}
+    )
     names = sorted(scored.items["paradigm"].unique())
     data = described(scored, names, sessions, gathered.problems, exclusions)
     if folders:

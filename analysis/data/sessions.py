@@ -124,7 +124,11 @@ def responses_of(read: Iterable[tuple[str, Mapping[str, Any], ResponseTable]]) -
             joined.add(table)
     names = pd.Series(every).array
     for (phases, _), (which, joined) in alike.items():
-        frame = joined.frame().dropna(axis="columns", how="all").assign(session=names[which], _number=which)
+        frame = (
+            joined.frame()
+            .dropna(axis="columns", how="all")
+            .assign(**{"session": pd.Categorical(names[which]), "_number": which})
+        )
         if phases is True:
             frame["_check"] = True
         elif phases and "phase" in frame.columns:
@@ -132,7 +136,15 @@ def responses_of(read: Iterable[tuple[str, Mapping[str, Any], ResponseTable]]) -
         frames.append(frame)
     if not frames:
         return pd.DataFrame()
-    return pd.concat(frames).sort_values("_number", kind="stable", ignore_index=True)
+    kinds = [(name, kind) for frame in frames for name, kind in frame.dtypes.items()]
+    for name in {name for name, _ in kinds} - {name for name, kind in kinds if kind != "category"}:
+        # one below another, texts are kept once only where all have the same categories
+        known = {word for frame in frames if name in frame.columns for word in frame[name].cat.categories}
+        for frame in frames:
+            frame[name] = pd.Categorical(frame.get(name, [None] * len(frame)), pd.Index(sorted(known), dtype="str"))
+    return pd.concat(frames)[[*dict.fromkeys(name for name, _ in kinds)]].sort_values(
+        "_number", kind="stable", ignore_index=True
+    )
 
 
 def _without_memory(session: Mapping[str, Any]) -> bool | tuple[str, ...]:
@@ -460,8 +472,8 @@ def _trials_of(responses: pd.DataFrame) -> tuple[dict[int, int], dict[int, str]]
     trials = cast("dict[int, int]", real.groupby("_number")["trial"].nunique().to_dict())
     if "started_at" not in responses.columns:
         return trials, {}
-    begun = responses[["_number", "started_at"]].dropna().groupby("_number")["started_at"].min()
-    return trials, cast("dict[int, str]", begun.to_dict())
+    begun = responses[["_number", "started_at"]].dropna().astype({"started_at": "str"})
+    return trials, cast("dict[int, str]", begun.groupby("_number")["started_at"].min().to_dict())
 
 
 def unfinished(facts: SessionFacts) -> list[str]:

@@ -7,6 +7,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -207,8 +208,9 @@ def same_trials(items: pd.DataFrame) -> tuple[bool | None, str]:
     (same, sentence)
         ``same`` is None where the table cannot tell.
     """
-    by_person = items.groupby(["agent", "participant"], sort=True, observed=True)["trial_id"]
-    taken = grouped((str(agent), frozenset(trials.unique()) - {""}) for (agent, _), trials in by_person)
+    trials = items["trial_id"].to_numpy(object)
+    by_person: Any = items.groupby(["agent", "participant"], observed=True).indices
+    taken = grouped((str(agent), frozenset(trials[rows]) - {""}) for (agent, _), rows in by_person.items())
     everybody = [trials for sets in taken.values() for trials in sets]
     if not everybody:
         return None, "Nobody took any trial."

@@ -335,8 +335,7 @@ def question_of(
         )
     words = signal_of(words_of) if not signal else (signal, next(one for one in words_of if one != signal))
     for name in names:
-        levels = truth.groupby(items[name].astype(str)).nunique()
-        if (levels < 2).all():
+        if (truth.groupby(items[name].astype(str)).nunique() < 2).all():
             raise SpanLabError(
                 f"no {what} of d_prime: each {plain_name(name)} of {paradigm} has questions of one right answer only;"
                 " d′ needs both"

@@ -312,8 +312,9 @@ def primacy_recency(
         claim = claimed("effect", row, of, unit, null=0.0, distinct=distinct)
         several = unit in ("participant", "session")
         claims.append(replace(claim, each=Each.of(whole, [number], np.ones(1), False)) if several else claim)
-    table = estimator.table(cells, level=level).assign(claim=pd.Series(claims, dtype=object))
-    return table[[*who, "list_length", "index", *columns]]
+    return estimator.table(cells, level=level).assign(claim=pd.Series(claims, dtype=object))[
+        [*who, "list_length", "index", *columns]
+    ]
 
 
 def list_ends(items: pd.DataFrame) -> pd.DataFrame:
@@ -406,8 +407,10 @@ def curve_frame(rows: list[dict[str, object]], columns: list[str]) -> pd.DataFra
 
 
 def _whole(table: pd.DataFrame) -> pd.DataFrame:
-    names = ("list_length", "set_size", "serial_position", "n_units", "n_trials", "n_items", "n_omitted", "n_invalid")
-    return with_whole(table, names)
+    return with_whole(
+        table,
+        ("list_length", "set_size", "serial_position", "n_units", "n_trials", "n_items", "n_omitted", "n_invalid"),
+    )
 
 
 # Published people

@@ -472,8 +472,12 @@ class _Averages:
         chance = self.cells.chance[list(places)]
         # where nobody says how far guessing gets, it is taken to get as far in all conditions
         guessing = float(weight @ chance) if shares and bool(np.isfinite(chance).any()) else 0.0
-        claim = claim_of("effect", self.cells, places, weight, who=where, shares=shares, null=guessing)
-        return Tested(where, name, conditions, claim)
+        return Tested(
+            where,
+            name,
+            conditions,
+            claim_of("effect", self.cells, places, weight, who=where, shares=shares, null=guessing),
+        )
 
 
 @dataclass(frozen=True)

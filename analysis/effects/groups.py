@@ -205,8 +205,13 @@ def _family(
                 {"contrast": f"{what}, {first} minus {second}"} | welch_t(of_groups[first], of_groups[second], level)
             )
             pairs[-1]["note"] = "; ".join(filter(None, (pairs[-1]["note"], note)))
-    corrected = holm([row.get("p", math.nan) for row in pairs])
-    return [*tests, *(row | {"p_holm": float(p)} for row, p in zip(pairs, corrected, strict=True))]
+    return [
+        *tests,
+        *(
+            row | {"p_holm": float(p)}
+            for row, p in zip(pairs, holm([row.get("p", math.nan) for row in pairs]), strict=True)
+        ),
+    ]
 
 
 def welch_t(first: np.ndarray, second: np.ndarray, level: float = LEVEL) -> dict[str, Any]:

@@ -111,9 +111,10 @@ def transpositions(scored: Scored) -> Scored:
     others = (place - distances >= 1).astype(int) + (place + distances <= length)
     moved = (answer_position > 0) & (np.abs(answer_position - place) == distances)
     at, item = np.nonzero(others)
-    several = items.take(item).reset_index(drop=True)
     return Scored(
-        several.assign(distance=at + 1, correct=moved[at, item] / others[at, item]), scored.intrusions, scored.notes
+        items.take(item).reset_index(drop=True).assign(distance=at + 1, correct=moved[at, item] / others[at, item]),
+        scored.intrusions,
+        scored.notes,
     )
 
 
@@ -170,8 +171,9 @@ def _outputs(scored: Scored) -> tuple[pd.DataFrame, list[np.ndarray]]:
     place = np.where(both["_item"].to_numpy(bool), both["serial_position"].to_numpy(float), 0.0)
     given = np.isfinite(output)
     order = np.lexsort([output[given], number[given]])
-    cuts = np.searchsorted(number[given][order], np.arange(1, len(first)))
-    return both.iloc[first], [one.astype(int) for one in np.split(place[given][order], cuts)] if len(first) else []
+    place = place[given][order].astype(int)
+    cuts = np.searchsorted(number[given][order], np.arange(len(first) + 1)).tolist()
+    return both.iloc[first], [place[start:end] for start, end in pairwise(cuts)]
 
 
 def _in_order(table: pd.DataFrame) -> pd.DataFrame:
@@ -252,9 +254,10 @@ def lag_rows(scored: Scored) -> Scored:
     heads, outputs = _outputs(scored)
     lengths = heads["list_length"].to_numpy(float).astype(int)
     rows = []
-    for number, (answers, length) in enumerate(zip(outputs, lengths, strict=True)):
+    for number in np.flatnonzero([len(answers) > 1 for answers in outputs]):  # others have no transition
+        answers, length = outputs[number], int(lengths[number])
 
-        def of(given: Sequence[int], length: int = int(length)) -> np.ndarray:
+        def of(given: Sequence[int], length: int = length) -> np.ndarray:
             return np.array(lag_counts(given, length))
 
         counts = of(answers.tolist())
@@ -264,8 +267,11 @@ def lag_rows(scored: Scored) -> Scored:
             rows.append(np.vstack([np.full(len(there), number), there - length + 1, counted]))
     table = np.concatenate([np.empty((6, 0)), *rows], axis=1)
     names = ("lag", "taken", "possible", "by_chance", "possible_by_chance")
-    found = heads.iloc[table[0].astype(int)].assign(**dict(zip(names, table[1:], strict=True)))
-    return Scored(found, scored.intrusions, scored.notes)
+    return Scored(
+        heads.iloc[table[0].astype(int)].assign(**dict(zip(names, table[1:], strict=True))),
+        scored.intrusions,
+        scored.notes,
+    )
 
 
 def lags(scored: Scored) -> Scored:

@@ -46,8 +46,11 @@ def whole_axis(low: float, high: float) -> dict[str, Any]:
     short the axis is."""
     power = 10 ** max(0, math.floor(math.log10(max(high - low, 1.0) / 5)))
     step = next(factor * power for factor in (1, 2, 5, 10, 20) if (high - low) / (factor * power) <= 5)
-    values = [step * place for place in range(math.ceil(low / step), math.floor(high / step) + 1)]
-    return {"grid": False, "format": "d", "values": values}
+    return {
+        "grid": False,
+        "format": "d",
+        "values": [step * place for place in range(math.ceil(low / step), math.floor(high / step) + 1)],
+    }
 
 
 def _ticks(places: Sequence[int | float]) -> list[int | float]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from ..data.coding import coded, first_rows, groups, natural, packed, records
+from ..data.coding import coded, first_rows, groups, packed, records
 from ..data.scoring import SAME_TRIAL, UNIT_SESSION, WHO, WORDING, Scored, same_trial, unit_session
 
 #: Codes up to here are counted in a table; beyond, they are looked up.
@@ -82,6 +83,14 @@ class Cells:
         """The mean over the units of a cell."""
         values, many = self.values[cell], self.many[cell]
         return float((values * many).sum() / many.sum())  # of np.average a third of the time
+
+    @property
+    def means(self) -> np.ndarray:
+        """The mean over the units of every cell."""
+        if not self.values:
+            return np.empty(0)
+        many, starts = np.concatenate(self.many), np.cumsum([0, *map(len, self.values[:-1])])
+        return np.add.reduceat(np.concatenate(self.values) * many, starts) / np.add.reduceat(many, starts)
 
     def each(self, cell: int) -> np.ndarray:
         """The mean of every unit of a cell, one by one."""
@@ -384,9 +393,7 @@ def _places(coded_columns: Sequence[tuple[np.ndarray, list[Any]]]) -> tuple[np.n
     cell, many = _numbered([code for code, _ in coded_columns], [len(values) for _, values in coded_columns], sort=True)
     at = first_rows(cell, many)
     columns = [[values[one] for one in code[at]] for code, values in coded_columns]
-    keys = [*zip(*columns, strict=True)] if columns else [()] * many
-    order = sorted(range(many), key=lambda number: [*map(natural, keys[number])])
-    return np.argsort(order)[cell] if many else cell, tuple(keys[number] for number in order)
+    return cell, tuple(zip(*columns, strict=True)) if columns else ((),) * many
 
 
 def _numbered(codes: Sequence[np.ndarray], sizes: Sequence[int], sort: bool = False) -> tuple[np.ndarray, int]:
@@ -468,9 +475,11 @@ def _split(patterns: Patterns, cells: int) -> tuple[list[np.ndarray], list[np.nd
     if not cells:
         return [], [], []
     order = np.argsort(patterns.cell, kind="stable")
-    cuts = np.searchsorted(patterns.cell[order], np.arange(1, cells))
+    cuts = [0, *np.searchsorted(patterns.cell[order], np.arange(1, cells)).tolist(), len(order)]
     pattern = patterns.pattern[order]
-    return np.split(patterns.value[order], cuts), np.split(pattern, cuts), np.split(patterns.many[pattern], cuts)
+    columns = patterns.value[order], pattern, patterns.many[pattern]
+    values, ids, many = ([column[start:end] for start, end in pairwise(cuts)] for column in columns)
+    return values, ids, many
 
 
 def _sum(cell: Any, values: Any, many: int) -> np.ndarray:

@@ -83,7 +83,7 @@ def _crowd(effect: Effect, scored: Scored, paradigm: str, agent: str) -> Crowd |
     cells = unit_means(
         Scored(items, part.intrusions.iloc[:0], ()), effect.by, who=(*WHO, "participant"), value=effect.value
     )
-    return Crowd.of(cells.keys.assign(mean=[cells.mean(number) for number in range(len(cells.keys))]), effect.by)
+    return Crowd.of(cells.keys.assign(mean=cells.means), effect.by)
 
 
 def _from_each(effect: Effect, table: pd.DataFrame, crowd: Crowd, paradigm: str, against: str) -> pd.DataFrame:
@@ -113,7 +113,9 @@ def ceilings(scored: Scored) -> pd.DataFrame:
     """The noise ceilings for every effect and paradigm that several people have taken."""
     rows: list[dict[str, Any]] = []
     kinds = scored.items["agent_kind"] == PARTICIPANT.name
-    people = Scored(scored.items[kinds], scored.intrusions[scored.intrusions["agent_kind"] == PARTICIPANT.name], ())
+    people = scored
+    if not kinds.all():
+        people = Scored(scored.items[kinds], scored.intrusions[scored.intrusions["agent_kind"] == PARTICIPANT.name], ())
     for effect in EFFECTS:
         for paradigm in effect.applies(people):
             for agent in sorted(set(people.parts[paradigm].items["agent"].astype(str))):

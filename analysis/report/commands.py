@@ -109,8 +109,9 @@ class ReportCommands:
         """The command for the whole report."""
         asked = [word for one in self.planned for word in ("--planned", one.typed)]
         asked += ["--all-figures"] * self.all_figures
-        words = ["spanlab", "compare", *self.data, *self.margin_options, "-o", str(self.out), *asked]
-        return self._with_rows(shlex.join(words))
+        return self._with_rows(
+            shlex.join(["spanlab", "compare", *self.data, *self.margin_options, "-o", str(self.out), *asked])
+        )
 
     def _with_rows(self, command: str) -> str:
         return f"{command} {shlex.join(self.rows)}" if self.rows else command

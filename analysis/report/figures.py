@@ -91,8 +91,9 @@ def compute_figures(
     are missing that the library's paradigm of this name has; and why others could not be computed."""
     computed: dict[str, Computed] = {}
     absent, failed = [], []
-    people = data.scored.parts[paradigm].items["participant"].nunique()
-    asked = Wish((paradigm,), margins=margins, points=people <= _MOST_PEOPLE)
+    asked = Wish(
+        (paradigm,), margins=margins, points=data.scored.parts[paradigm].items["participant"].nunique() <= _MOST_PEOPLE
+    )
     for figure in FIGURES.on_page():
         if not figure.concerns(data.scored, paradigm):
             continue

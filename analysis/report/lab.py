@@ -81,9 +81,12 @@ def timing_part(sessions: Sequence[SessionFacts], commands: ReportCommands) -> T
     title = "Timing " + listed(
         [what for count, what in ((len(shown) - pages, "at the window"), (pages, "in browsers")) if count]
     )
-    summary = f"{listed(where)}: {held} pass, {len(timed) - held} to look at."
     return TimingPart(
-        title, summary, tuple(timed), tuple(notes), commands.timing([str(facts.folder) for facts in shown])
+        title,
+        f"{listed(where)}: {held} pass, {len(timed) - held} to look at.",
+        tuple(timed),
+        tuple(notes),
+        commands.timing([str(facts.folder) for facts in shown]),
     )
 
 

@@ -240,8 +240,11 @@ def _answers(paradigm: str, agent: str, common: CommonConditions | None) -> dict
     """The answers behind somebody's mark: all, or those under the conditions that all have."""
     if common is None:
         return {"paradigm": paradigm, "where": [{"agent": agent}]}
-    where = [{"agent": agent, **conditions} for conditions in common.where]
-    return {"paradigm": paradigm, "effect": common.effect, "where": where}
+    return {
+        "paradigm": paradigm,
+        "effect": common.effect,
+        "where": [{"agent": agent, **conditions} for conditions in common.where],
+    }
 
 
 def stated_answers(scored: Scored, stated: Mapping[str, Any]) -> MarkedAnswers:

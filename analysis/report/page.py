@@ -168,9 +168,11 @@ def _page(
     stems = names_of_files(names)
     numbers = numbers_of_all(data, names, options.margins, options.planned)
     families = families_of(claim for one in numbers.values() for claim in one.claims)
-    met = items[["agent", "agent_kind"]].drop_duplicates().itertuples(index=False, name=None)
     styles = looks(
-        [*met, *((agent, GROUP_MEANS) for part_numbers in numbers.values() for agent in part_numbers.printed)]
+        [
+            *items[["agent", "agent_kind"]].drop_duplicates().itertuples(index=False, name=None),
+            *((agent, GROUP_MEANS) for part_numbers in numbers.values() for agent in part_numbers.printed),
+        ]
     )
     drawn = {
         look.label: {**asdict(look), "number": place, "path": SHAPES.get(look.shape, SHAPES["circle"])}

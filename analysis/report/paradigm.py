@@ -134,8 +134,7 @@ def _ends(by_name: Mapping[str, ComputedEffect], scored: Scored, margin: Margin 
         return None
     parts = []
     for index, end in (("primacy", "first"), ("recency", "last")):
-        rows = table[(table["list_length"] == shared) & (table["index"] == index)]
-        claims = few([*ranked(_telling(rows))["claim"]])
+        claims = few([*ranked(_telling(table[(table["list_length"] == shared) & (table["index"] == index)]))["claim"]])
         parts.append((f"the {end} item minus those in the middle, ", claims))
     if not all(claims for _, claims in parts):
         return None
@@ -295,15 +294,19 @@ class Numbers:
         shown = made.effect and self.figures.get(made.effect.table[0])
         if not made.effect or not isinstance(shown, ComputedEffect):
             return made
-        beside = replace(shown, trends=made.effect.beside(shown.trends))
-        return replace(made, figures={**self.figures, made.effect.table[0]: beside})
+        return replace(
+            made,
+            figures={**self.figures, made.effect.table[0]: replace(shown, trends=made.effect.beside(shown.trends))},
+        )
 
     def changed(self, change: Callable[[Claim], Claim]) -> Numbers:
         """The same with other claims."""
         differences = {name: replace(one, claim=change(one.claim)) for name, one in self.differences.items()}
-        guessed = [one.changed(change) for one in self.guessed]
         return replace(
-            self, guessed=guessed, differences=differences, effect=self.effect and self.effect.changed(change)
+            self,
+            guessed=[one.changed(change) for one in self.guessed],
+            differences=differences,
+            effect=self.effect and self.effect.changed(change),
         )
 
     @cached_property

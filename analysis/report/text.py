@@ -250,8 +250,10 @@ def _on_trials(scored: Scored, paradigm: str, items: pd.DataFrame) -> Iterator[R
     )
     if people.nunique() > 1 and paradigm in people.index:
         yield Remark(f"{plural(int(people[paradigm]), 'person', 'people')} took part in this paradigm.")
-    several = (("paradigm_hash", "versions of the paradigm file", 8), ("generator", "trial generators", None))
-    for column, word, length in several:
+    for column, word, length in (
+        ("paradigm_hash", "versions of the paradigm file", 8),
+        ("generator", "trial generators", None),
+    ):
         values = sorted({*items[column].unique()} - {""})
         if len(values) > 1:
             named = listed([value[:length] for value in values])
@@ -302,9 +304,10 @@ def _on_items(items: pd.DataFrame) -> Iterator[Remark]:
         )
     if len(items) and items["chance"].isna().all():
         yield Remark("The record has no chance level, so no chance line is drawn.", warning=True)
-    factors = [name for name in items.columns if name.startswith("factor_")]
     averaged = [
-        name.removeprefix("factor_") for name in factors if items[name].astype(str)[items[name].notna()].nunique() > 1
+        name.removeprefix("factor_")
+        for name in items.columns
+        if name.startswith("factor_") and items[name].astype(str)[items[name].notna()].nunique() > 1
     ]
     if averaged:
         yield Remark(f"Averaged over {listed(averaged)}.")

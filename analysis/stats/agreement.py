@@ -141,8 +141,7 @@ def error_consistency(
     """
     rows: list[dict[str, Any]] = []
     tested = testable(scored).items
-    items = tested[tested["trial_id"] != ""]
-    for paradigm, shared_items in items.groupby("paradigm", sort=True, observed=True):
+    for paradigm, shared_items in tested[tested["trial_id"] != ""].groupby("paradigm", sort=True, observed=True):
         answers = _Answers(shared_items)
         names = sorted(answers.of)
         few = most is None or len(names) <= most
@@ -327,21 +326,15 @@ class Crowd:
     def of(cls, curves: pd.DataFrame, by: Sequence[str]) -> Crowd:
         """From a curve table with a row for each person and point: ``participant``, ``by`` and
         ``mean``."""
-        lines: dict[str, dict[tuple[Any, ...], float]] = {}
-        for row in records(curves.dropna(subset=["mean"])):
-            lines.setdefault(str(row["participant"]), {})[place_of(row, by)] = float(row["mean"])
-        points = (
-            sorted(
-                set.intersection(*map(set, lines.values())),
-                key=lambda place: [(isinstance(one, str), one) for one in place],
-            )
-            if lines
-            else []
-        )
-        return cls(
-            tuple(points),
-            np.array([[line[place] for place in points] for line in lines.values()]).reshape(len(lines), -1),
-        )
+        curves = curves.dropna(subset=["mean"])
+        number, first = groups(curves, by)
+        places = [place_of(row, by) for row in records(curves.iloc[first])]
+        points = sorted({*places}, key=lambda place: [(isinstance(one, str), one) for one in place])
+        person, people = pd.factorize(curves["participant"].astype(str))
+        lines = np.full((len(people), len(points)), np.nan)
+        lines[person, np.array([points.index(place) for place in places], int)[number]] = curves["mean"]
+        of_all = np.flatnonzero(~np.isnan(lines).any(axis=0))
+        return cls(tuple(points[at] for at in of_all), lines[:, of_all])
 
     def ceiling(self) -> dict[str, float]:
         """The noise ceilings: how close any curve can come to these people, and how close their

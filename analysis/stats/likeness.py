@@ -127,8 +127,9 @@ def _table(
             }
             rows.append(head | _row(difference, _unit(cells, known[who][one])))
     # where nobody has what is compared, there is nothing to tell
-    known_rows = [row | {"measure": measure} for row in rows if row["value"] == row["value"]]
-    return pd.DataFrame(known_rows, columns=[*COLUMNS, "tested"])
+    return pd.DataFrame(
+        [row | {"measure": measure} for row in rows if row["value"] == row["value"]], columns=[*COLUMNS, "tested"]
+    )
 
 
 def _as_text(value: Hashable) -> str:

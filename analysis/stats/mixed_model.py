@@ -202,8 +202,12 @@ def _counted(cells: Cells) -> pd.DataFrame:
 
 def _design(cells: Cells, rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[np.ndarray]]:
     fixed = np.eye(len(cells.table))[rows["cell"].to_numpy()]
-    levels = [rows[name].to_numpy() for name in cells.components]
-    return rows["sum"].to_numpy(float), rows["size"].to_numpy(float), fixed, levels
+    return (
+        rows["sum"].to_numpy(float),
+        rows["size"].to_numpy(float),
+        fixed,
+        [rows[name].to_numpy() for name in cells.components],
+    )
 
 
 def _fitted(cells: Cells, model: Laplace, penalised: bool = True) -> Mixed:
@@ -281,8 +285,10 @@ def _over_units(items: pd.DataFrame, table: pd.DataFrame, value: str) -> list[fl
     """The mean of a column in each cell of a table, over people, sessions or trials, as in figures:
     whoever answered more often counts no more. It is unknown where one value is."""
     cells = unit_means(Scored(items, items.iloc[:0], ()), ("condition",), who=("agent",), value=value)
-    places = zip(cells.keys["agent"], cells.keys["condition"], strict=True)
-    means = {place: cells.mean(number) for number, place in enumerate(places)}
+    means = {
+        place: cells.mean(number)
+        for number, place in enumerate(zip(cells.keys["agent"], cells.keys["condition"], strict=True))
+    }
     unknown = items[items[value].isna()]
     means |= dict.fromkeys(zip(unknown["agent"], unknown["condition"], strict=True), math.nan)
     return [means[place] for place in zip(table["agent"], table["condition"], strict=True)]
@@ -432,8 +438,7 @@ def _levels(items: pd.DataFrame) -> tuple[dict[str, np.ndarray], list[str]]:
             " intervals may be too narrow."
         )
     repeated = items[named & ~several].assign(_item=key[named & ~several]).groupby(["agent", "_item"]).size()
-    often = repeated[repeated > 1].groupby(level="agent").size()
-    for name, many in often.items():
+    for name, many in repeated[repeated > 1].groupby(level="agent").size().items():
         notes.append(
             f"{name} answered {plural(int(many), 'item')} more than once. If it answers the same every time, its"
             " intervals are too narrow."

@@ -59,8 +59,11 @@ class RatingCounts:
     def of(cls, evidence: np.ndarray, signal: np.ndarray) -> RatingCounts:
         """The counts of some answers."""
         values, codes = np.unique(evidence, return_inverse=True)
-        signals = np.bincount(codes[signal], minlength=len(values))
-        return cls(values, signals, np.bincount(codes[~signal], minlength=len(values)))
+        return cls(
+            values,
+            np.bincount(codes[signal], minlength=len(values)),
+            np.bincount(codes[~signal], minlength=len(values)),
+        )
 
     def points(self) -> tuple[np.ndarray, np.ndarray]:
         """Shares of others and of signals at each value or above it, from the strictest criterion
@@ -133,8 +136,7 @@ def _variance(away: np.ndarray, signal: np.ndarray, trials: np.ndarray | None, m
     """Of an area, from how far the component of each answer is from it."""
     if trials is None or len(np.unique(trials)) == len(trials):
         return float((away[signal] ** 2).sum() / (many - 1) / many + (away[~signal] ** 2).sum() / (others - 1) / others)
-    clusters = np.unique(trials, return_inverse=True)[1]
-    adds = np.bincount(clusters, weights=np.where(signal, away / many, away / others))
+    adds = np.bincount(np.unique(trials, return_inverse=True)[1], weights=np.where(signal, away / many, away / others))
     return float((adds**2).sum() * len(adds) / (len(adds) - 1)) if len(adds) > 1 else math.nan
 
 

@@ -135,8 +135,7 @@ def sensitivity_model(scored: Scored, paradigm: str, by: str | None = None) -> S
         sorted_cells.numeric,
         sorted_cells.notes,
     )
-    kinds = cells.items.groupby("cell")["signal"].nunique()
-    if not len(cells.table) or (kinds < 2).any():
+    if not len(cells.table) or (cells.items.groupby("cell")["signal"].nunique() < 2).any():
         why = (
             "only yardsticks answered"
             if not len(cells.table)

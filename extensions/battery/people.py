@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -327,8 +328,7 @@ def scores_by_person(
     errors : compute the standard error of every score, which takes most of the time
     """
     table = ScoreTable()
-    asked = dict.fromkeys(field for said in (fields or {}).values() for field in said)
-    for name, session in asked:
+    for name, session in dict.fromkeys(field for said in (fields or {}).values() for field in said):
         values = {person: said.get((name, session)) for person, said in (fields or {}).items()}
         table.add(
             f"{name}_{session}" if session else name,
@@ -349,8 +349,12 @@ def scores_by_person(
         of_table = str(paradigm) not in known
         effects = () if of_table else _effects(answered, known[str(paradigm)])
         main = replace(scored, items=answered.reset_index(drop=True)).main
-        kinds = (*_kinds(main.items, rows, str(paradigm), of_table), *_ends(main), *_recalls(main), *effects)
-        for chosen, which, source in kinds:
+        for chosen, which, source in (
+            *_kinds(main.items, rows, str(paradigm), of_table),
+            *_ends(main),
+            *_recalls(main),
+            *effects,
+        ):
             _add_measures(table, str(paradigm), chosen, which, source, errors)
         _add_scales(table, str(paradigm), rows, alone=not len(answered))
     _add_conduct(table, sessions)
@@ -466,7 +470,7 @@ def arrays(rows: pd.DataFrame) -> Rows:
     }
 
 
-def _some(rows: Rows, which: np.ndarray) -> Rows:
+def _some(rows: Rows, which: np.ndarray | slice) -> Rows:
     return {name: column[which] for name, column in rows.items()}
 
 
@@ -486,13 +490,16 @@ def _add_measures(
     """Add the columns of measures, each with its standard error if it is wanted, and their
     reliability."""
     # all rows at once, and then each person's: thousands of people would take minutes
-    together = arrays(rows)
+    taken = rows.groupby("participant", sort=True, observed=True).indices
+    together = dict(_some(arrays(rows), np.concatenate([np.empty(0, int), *taken.values()])))
+    cuts = np.cumsum([0, *map(len, taken.values())])
+    who = np.arange(len(taken)).repeat(np.diff(cuts))
+    for name in ("trial", "session"):  # numbered from 0 for each person
+        number = np.unique(who * (int(together[name].max(initial=0)) + 1) + together[name], return_inverse=True)[1]
+        together[name] = number - np.minimum.reduceat(number, cuts[:-1])[who]
     everybody = {
-        str(person): {
-            **(own := _some(together, np.asarray(where))),
-            **{name: np.unique(own[name], return_inverse=True)[1] for name in ("trial", "session")},
-        }
-        for person, where in rows.groupby("participant", sort=True, observed=True).indices.items()
+        str(person): _some(together, slice(start, end))
+        for person, (start, end) in zip(taken, pairwise(cuts.tolist()), strict=True)
     }
     halves = [{person: _some(own, own["trial"] % 2 == half) for person, own in everybody.items()} for half in (0, 1)]
     visits = [
@@ -569,8 +576,9 @@ def _add_conduct(table: ScoreTable, sessions: Sequence[SessionFacts]) -> None:
     """Add how sessions went: practice, quiz, attention checks, interruptions, the timing verdict
     and the device."""
     timing = _timing_problems(sessions)
-    by_task = grouped((facts.paradigm, facts) for facts in sessions if facts.participant and not facts.pilot)
-    for paradigm, listed in by_task.items():
+    for paradigm, listed in grouped(
+        (facts.paradigm, facts) for facts in sessions if facts.participant and not facts.pilot
+    ).items():
 
         def add(name: str, says: str, unit: str, values: Mapping[str, Any], paradigm: str = paradigm) -> None:
             table.add(f"{paradigm}_{name}", says, unit, f"{paradigm}: events of the session", values)

@@ -103,12 +103,13 @@ def find_sessions(paths: Iterable[str | Path]) -> list[Path]:
 
 def sessions_below(path: Path) -> Iterator[Path]:
     """Session folders in a folder, and up to five levels below."""
-    for folder, inner, files in os.walk(path, followlinks=True):
-        depth = len(Path(folder).relative_to(path).parts)
+    for name, inner, files in os.walk(path, followlinks=True):
+        folder = Path(name)
         if "session.json" in files:
-            yield Path(folder)
+            yield folder
             inner.clear()
-        inner[:] = [name for name in inner if not name.startswith(".")] if depth < _DEEPEST else []
+        deepest = len(folder.parts) - len(path.parts) >= _DEEPEST
+        inner[:] = [name for name in inner if not (deepest or name.startswith("."))]
 
 
 def read_events(folder: str | Path) -> list[Event]:

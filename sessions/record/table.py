@@ -316,8 +316,10 @@ def _together(tables: Iterable[Table]) -> Table:
     """Tables one below another; columns that one lacks have nothing there."""
     parts = [*tables]
     types = {name: kind for part in parts for name, kind in part.types.items()}
-    names = dict.fromkeys(name for part in parts for name in part.values)
-    return Table({name: list(_below(parts, name)) for name in names}, types)
+    return Table(
+        {name: list(_below(parts, name)) for name in dict.fromkeys(name for part in parts for name in part.values)},
+        types,
+    )
 
 
 def _below(parts: Sequence[Table], name: str) -> Iterator[Any]:
@@ -465,7 +467,8 @@ def _stored(folder: Path) -> Generator[Any]:
         yield None
         return
     try:
-        with arrow.parquet.ParquetFile((folder / "responses.parquet").absolute()) as stored:
+        # of a file this small, threads that read ahead are waited for longer than the file takes
+        with arrow.parquet.ParquetFile((folder / "responses.parquet").absolute(), pre_buffer=False) as stored:
             refuse_growth(folder / "responses.parquet", stored.metadata.num_rows * stored.metadata.num_columns)
             yield stored
     except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:  # the last for names of columns
@@ -487,8 +490,9 @@ def read_responses(paths: str | Path | Iterable[str | Path], columns: Sequence[s
     ----------
     columns : those to read, such as ``["correct", "set_size"]``; all when not given
     """
-    folders = find_sessions([paths] if isinstance(paths, (str, Path)) else paths)
-    return _in_one([read_table(folder, columns) for folder in folders])
+    return _in_one(
+        [read_table(folder, columns) for folder in find_sessions([paths] if isinstance(paths, (str, Path)) else paths)]
+    )
 
 
 class JoinedTables:
@@ -507,14 +511,14 @@ class JoinedTables:
             self._latest.clear()
 
     def frame(self) -> pandas.DataFrame:
-        """All as one data frame, in order."""
-        return _in_one([*self._joined, *self._latest])
+        """All as one data frame, in order; texts are kept once, as categories, where pyarrow is installed."""
+        return _in_one([*self._joined, *self._latest], strings_to_categorical=True)
 
 
-def _in_one(tables: Sequence[ResponseTable]) -> pandas.DataFrame:
+def _in_one(tables: Sequence[ResponseTable], **options: bool) -> pandas.DataFrame:
     if (arrow := _arrow()) is not None:
         whole = arrow.concat_tables(map(_in_arrow, tables), promote_options="permissive")
-        frame = whole.to_pandas(use_threads=len(tables) > 1)
+        frame = whole.to_pandas(use_threads=len(tables) > 1, **options)
     else:
         frame = _together(table for table in tables if isinstance(table, Table)).to_pandas()
     if "correct" in frame.columns and frame["correct"].dtype == object:

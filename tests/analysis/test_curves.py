@@ -26,8 +26,7 @@ def bowed(length: int, position: int) -> float:
 @pytest.mark.parametrize(("place", "index"), [(1, "primacy"), (5, "recency")])
 def test_primacy_is_of_the_first_item_and_recency_of_the_last(place: int, index: str) -> None:
     table = primacy_recency(responses(lambda length, position: float(position == place), lengths=[5], repetitions=4))
-    means = dict(zip(table["index"], table["mean"], strict=True))
-    assert means == {"primacy": 0.0, "recency": 0.0} | {index: 1.0}
+    assert dict(zip(table["index"], table["mean"], strict=True)) == {"primacy": 0.0, "recency": 0.0} | {index: 1.0}
 
 
 def test_primacy_needs_the_whole_list() -> None:
@@ -95,8 +94,10 @@ def test_one_trial_and_cells_at_the_edges_are_said() -> None:
     none = overall(responses(lambda length, position: 0.0, lengths=[3], repetitions=10)).iloc[0]
     assert none["high"] == pytest.approx(scipy.stats.binomtest(0, 10).proportion_ci(method="exact").high)
     assert none["note"] == "all 10 trials at 0%: exact limit"
-    few = overall(responses(lambda length, position: 0.5, lengths=[3], repetitions=6)).iloc[0]
-    assert few["note"] == "only 6 trials: rough interval"
+    assert (
+        overall(responses(lambda length, position: 0.5, lengths=[3], repetitions=6)).iloc[0]["note"]
+        == "only 6 trials: rough interval"
+    )
 
 
 def test_the_score_interval_is_that_of_wilson_for_the_effective_number_of_answers() -> None:

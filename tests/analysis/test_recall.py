@@ -166,5 +166,6 @@ def test_transpositions_and_errors_by_hand() -> None:
 
 def test_answers_that_name_no_items_are_no_transpositions() -> None:
     """Each probe with alternatives of its own: the same place may be right twice."""
-    data = serial([[0, 0], [0, 1]], 2).assign(correct_answer="0")
-    assert "nothing to compare" in effect("transpositions").missing(data, "vsr")
+    assert "nothing to compare" in effect("transpositions").missing(
+        serial([[0, 0], [0, 1]], 2).assign(correct_answer="0"), "vsr"
+    )

@@ -119,8 +119,9 @@ def test_a_model_without_errors_has_the_scores_that_were_published_for_such(
     found, printed = scores(data), published_scores()
     printed = printed[(printed["task"] == task) & (printed["model"] == model)].set_index("score")["value"]
     for score, value in printed.items():
-        mine = row(found, str(score))["value"]
-        assert mine == pytest.approx(value, abs=0.08 if str(score).startswith("A") else 0.011)
+        assert row(found, str(score))["value"] == pytest.approx(
+            value, abs=0.08 if str(score).startswith("A") else 0.011
+        )
 
 
 def test_the_test_is_a_t_test_against_guessing() -> None:
@@ -245,8 +246,9 @@ def test_error_consistency_comes_back_on_the_same_trials_only() -> None:
         )
     )
     assert error_consistency(score_table(half))["n_trials"].tolist() == [100]
-    apart = data.assign(trial_id=data["agent"].astype(str) + data["trial_id"].astype(str))
-    assert not len(error_consistency(score_table(apart)))
+    assert not len(
+        error_consistency(score_table(data.assign(trial_id=data["agent"].astype(str) + data["trial_id"].astype(str))))
+    )
 
 
 def people_and_a_model() -> tuple[list[pd.DataFrame], pd.DataFrame]:
@@ -279,8 +281,9 @@ def test_people_are_the_units_of_their_agreement() -> None:
 
 
 def test_distances_of_curves_by_hand() -> None:
-    model = fixed({(1,): 10, (2,): 8, (3,): 6, (4,): 4}, ("set_size",), "smu")
-    found = rows_by(distances(score_table(model)), "effect")["set_size"]
+    found = rows_by(
+        distances(score_table(fixed({(1,): 10, (2,): 8, (3,): 6, (4,): 4}, ("set_size",), "smu"))), "effect"
+    )["set_size"]
     people, mine = np.array([1, 0.94, 0.825, 0.68]), np.array([1, 0.8, 0.6, 0.4])
     assert found["r"] == pytest.approx(np.corrcoef(people, mine)[0, 1])
     assert found["rmse"] == pytest.approx(np.sqrt(np.mean((people - mine) ** 2)))
@@ -294,7 +297,10 @@ def test_the_noise_ceilings_by_hand() -> None:
     curves = pd.DataFrame(
         [{"participant": name, "x": x, "mean": value} for name, line in values.items() for x, value in enumerate(line)]
     )
-    found = Crowd.of(curves, ["x"]).ceiling()
+    alone = pd.DataFrame([{"participant": "A", "x": 3, "mean": 0.1}, {"participant": "B", "x": 3, "mean": np.nan}])
+    crowd = Crowd.of(pd.concat([curves, alone]), ["x"])  # a point that not everybody has is none of theirs
+    assert (crowd.points, crowd.curves.tolist()) == (((0,), (1,), (2,)), [*values.values()])
+    found = crowd.ceiling()
     lines = np.array(list(values.values()))
     shapes = (lines - lines.mean(axis=1, keepdims=True)) / lines.std(axis=1, keepdims=True)
     low = np.mean([np.corrcoef(shapes[at], np.delete(shapes, at, axis=0).mean(axis=0))[0, 1] for at in range(3)])
@@ -371,8 +377,11 @@ def test_mistakes_are_told_in_a_sentence(arguments: str, words: str, spanlab: Ru
 def starred(share: float, trials: int) -> dict[str, bool]:
     """Whether each mean of a network that is right so often has the star that says p < .01 against
     guessing (50 % here)."""
-    rights = {(size,): round(trials * share) for size in (1, 2, 3, 4)}
-    found = scores(fixed(rights, ("set_size",), "smu", trials=trials).assign(chance=0.5))
+    found = scores(
+        fixed({(size,): round(trials * share) for size in (1, 2, 3, 4)}, ("set_size",), "smu", trials=trials).assign(
+            chance=0.5
+        )
+    )
     return {
         row["score"]: str(row["net"]).endswith("*")
         for row in layout(found.assign(agent="net"), published=False).to_dict("records")

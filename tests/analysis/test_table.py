@@ -66,8 +66,7 @@ def test_omitted_and_invalid_answers_are_wrong_and_counted(outcome: str) -> None
 
 
 def test_rows_without_a_score_are_left_out_not_wrong() -> None:
-    table = changed(responses(ALWAYS, lengths=[4], repetitions=5), slice(0, 4), correct=None)
-    scored = score_table(table)
+    scored = score_table(changed(responses(ALWAYS, lengths=[4], repetitions=5), slice(0, 4), correct=None))
     assert overall(scored)["mean"].item() == 1
     assert scored.notes == ("4 rows without a score left out.",)
 

@@ -83,8 +83,9 @@ def test_the_report_has_a_section_with_the_same_scores(battery: Path, scores: Sc
 @pytest.mark.slow
 def test_a_report_of_machines_has_no_such_section(tmp_path: Path) -> None:
     result = spanlab.replay("vsr", agent="chance", trials=4, data=tmp_path, say=lambda text: None)
-    page = spanlab.compare(result.folder, tmp_path / "report").file
-    assert "Scores of each participant" not in page.read_text(encoding="utf-8")
+    assert "Scores of each participant" not in spanlab.compare(result.folder, tmp_path / "report").file.read_text(
+        encoding="utf-8"
+    )
 
 
 def test_what_is_exported_tells_nobody_and_has_the_same_scores(
@@ -125,8 +126,7 @@ def test_simulated_participants_alone_have_scores_and_are_called_simulated(run: 
     _, said, _ = run("scores-by-person", "rehearsal", "-o", "scores")
     assert said.startswith("These are scores of simulated participants: no person took part.\n")
     assert "1 participant, " in said
-    codebook = pd.read_csv(tmp_path / "scores" / "codebook.csv")
-    assert codebook["says"].str.startswith("Simulated participants: ").all()
+    assert pd.read_csv(tmp_path / "scores" / "codebook.csv")["says"].str.startswith("Simulated participants: ").all()
 
 
 def test_a_field_of_every_session_has_a_column_for_each(run: Run, tmp_path: Path) -> None:
@@ -140,5 +140,4 @@ def test_a_field_of_every_session_has_a_column_for_each(run: Run, tmp_path: Path
     codebook = pd.read_csv(tmp_path / "scores" / "codebook.csv").set_index("column")
     assert str(codebook.loc["hours_2", "says"]).endswith("in this field of the study in session 2.")
     run("export", "scores", "data", "shared", "--fields", "hours_2")
-    shared = pd.read_csv(tmp_path / "shared" / "scores.csv").columns
-    assert {"age", "hours_1", "hours_2"} & {*shared} == {"hours_2"}
+    assert {"age", "hours_1", "hours_2"} & {*pd.read_csv(tmp_path / "shared" / "scores.csv").columns} == {"hours_2"}

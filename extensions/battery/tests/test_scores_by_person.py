@@ -376,6 +376,21 @@ def test_questions_that_test_attention_are_no_memory_and_others_are() -> None:
         assert not len(scored_in(session).items), "it tests no memory, whatever it asks"
 
 
+def test_texts_of_sessions_with_other_columns_are_kept_once_and_are_the_same() -> None:
+    one = pyarrow.table({"answer": ["b", None], "phase": ["probe", "cue"], "mixed": ["x", "y"], "n": [1, 2]})
+    other = pyarrow.table({"answer": ["c", "a"], "mixed": [1, 2], "feedback": ["yes", "no"]})
+    table = responses_of([("s10", {}, one), ("s9", {}, other), ("s1", {}, one)])
+    assert [*table.columns] == ["answer", "phase", "mixed", "n", "session", "_number", "feedback"]
+    kept_once = {name: [*table[name].cat.categories] for name in table.columns[table.dtypes == "category"]}
+    assert kept_once == {
+        **{"answer": ["a", "b", "c"], "phase": ["cue", "probe"], "feedback": ["no", "yes"]},
+        "session": ["s1", "s10", "s9"],
+    }
+    assert table["answer"].fillna("c").tolist() == ["b", "c", "c", "a", "b", "c"]
+    assert table["mixed"].tolist() == ["x", "y", 1, 2, "x", "y"]
+    assert table["session"].tolist() == ["s10", "s10", "s9", "s9", "s1", "s1"]
+
+
 def test_correlations_are_corrected_by_the_root_of_both_reliabilities_and_not_where_one_is_not_above_zero() -> None:
     scores = ScoreTable()
     values = {"a": [1.0, 2.0, 4.0, 3.0, 6.0], "b": [2.0, 1.0, 5.0, 4.0, 4.5], "c": [3.0, 1.0, 2.0, 2.5, 0.0]}
