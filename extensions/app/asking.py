@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from typing import Any, cast
@@ -13,9 +13,9 @@ from typing import Any, cast
 import spanlab
 from spanlab.agents.chat import Endpoint
 from spanlab.agents.chat.providers import serving
-from spanlab.core import SpanLabError
+from spanlab.core import SpanLabError, make_folder, write_json
 from spanlab.paradigms import load_paradigm
-from spanlab.sessions import Request, choose_trials, make_machine, prepare
+from spanlab.sessions import Request, choose_trials, make_machine, prepare, same_trials
 from spanlab.sessions.record import in_browser, read_session
 
 from .index import SessionLine
@@ -30,6 +30,30 @@ _ADDRESS, _KEY = "OPENAI_BASE_URL", "OPENAI_API_KEY"
 _HERE = ("hf/",)
 #: a process has one environment
 _environment = Lock()
+
+
+def source_of(name: str, data: Path, look: Callable[[], Sequence[SessionLine]]) -> str:
+    """What commands call a paradigm: its name in the library; of one's own the file with which its newest
+    session here was begun, or the copy in the session's record where that file is gone or is another
+    paradigm now. Empty where there is none.
+
+    Parameters
+    ----------
+    look : gives the sessions
+    """
+    if name in spanlab.list_paradigms():
+        return name
+    for line in look():
+        if line.paradigm == name and line.seed is not None:
+            session = same_trials(data / line.path)
+            with suppress(SpanLabError):
+                if load_paradigm(session.info["paradigm_source"]).name == name:
+                    return session.info["paradigm_source"]
+            copy = data / ".app" / "paradigms" / f"{session.paradigm.hash}.yaml"
+            make_folder(copy.parent)
+            write_json(copy, session.info["paradigm_data"], together=True)
+            return str(copy)
+    return ""
 
 
 def serve_arguments(
@@ -101,8 +125,13 @@ def resume_arguments(
     info = read_session(data / path)
     if not in_browser(info):
         return ["resume", str(data / path)], ""
-    arguments = ["serve", info["paradigm"], "--port", str(port), "--data", str((data / path).parent), "--most", "2"]
-    return [*arguments, *_spoken(info["language"])], f"http://127.0.0.1:{port}/?participant={info['participant']}"
+    serve = ["serve", source_of(info["paradigm"], data, lambda: lines), "--port", str(port), "--most", "2"]
+    return [
+        *serve,
+        "--data",
+        str((data / path).parent),
+        *_spoken(info["language"]),
+    ], f"http://127.0.0.1:{port}/?participant={info['participant']}"
 
 
 def served(asked: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str]]:

@@ -23,7 +23,7 @@ from spanlab.analysis.figures import MarkedAnswers
 from spanlab.core import SpanLabError
 from spanlab.core.kit import page_files
 from spanlab.core.locale import sentences
-from spanlab.paradigms import load_paradigm
+from spanlab.paradigms import Paradigm, load_paradigm
 from spanlab.paradigms.language.yaml_source import titled
 
 from . import shown
@@ -35,6 +35,7 @@ from .asking import (
     resume_arguments,
     serve_arguments,
     served,
+    source_of,
     window_arguments,
 )
 from .curves import Curves, Theme
@@ -185,12 +186,11 @@ class AppPages:
 
     async def paradigm(self, request: Request) -> Response:
         """One paradigm: play it, take it, let others take it, see the curves."""
-        name = _known(request)
-        card = await run_in_threadpool(self.catalogue.card, name)
+        paradigm = await self._paradigm(request)
         return self._page(
             "paradigm.html",
-            card=card,
-            factors=shown.factors(name),
+            card=await run_in_threadpool(self.catalogue.card, paradigm),
+            factors=shown.factors(paradigm),
             observers=_OBSERVERS,
             data=str(self.data),
             providers=[one["name"] for one in await run_in_threadpool(providers)],
@@ -324,26 +324,37 @@ class AppPages:
             "points.html", source=source, agents=agents, conditions=answers.conditions, trials=trials, paths=paths
         )
 
+    async def _paradigm(self, request: Request) -> Paradigm:
+        """The paradigm of an address."""
+        source = await run_in_threadpool(source_of, str(request.path_params["name"]), self.data, self.index.lines)
+        if not source:
+            raise MissingError
+        return load_paradigm(source)
+
+    def _answered(self, request: Request) -> list[SessionLine]:
+        """The sessions with finished trials of the paradigm of an address."""
+        return [line for line in self.index.of_paradigm(str(request.path_params["name"])) if line.done]
+
     # -- parts of pages ----------------------------------------------------------------------------
 
     async def thumbnail(self, request: Request) -> Response:
         """A display of a paradigm."""
         return Response(
-            await run_in_threadpool(shown.thumbnail, _known(request)),
+            await run_in_threadpool(shown.thumbnail, (await self._paradigm(request)).name),
             media_type="image/png",
             headers={"cache-control": "private, max-age=3600"},
         )
 
     async def play(self, request: Request) -> Response:
         """The displays of a trial that nobody takes."""
-        paradigm = load_paradigm(_known(request))
+        paradigm = await self._paradigm(request)
         levels = {name: _value(level) for name, level in request.query_params.items() if name != "number"}
         pictures = await run_in_threadpool(shown.played, paradigm, levels, _number(request))
         return JSONResponse([{**asdict(one), "phase": say(one.phase, self.language)} for one in pictures])
 
     async def live(self, request: Request) -> Response:
         """The sessions of a paradigm, what is running, and which figures there are."""
-        name = _known(request)
+        name = str(request.path_params["name"])
         lines = await run_in_threadpool(self.index.of_paradigm, name)
         answered = [line for line in lines if line.done]
         figures = await run_in_threadpool(self.curves.names, answered) if answered else ()
@@ -360,7 +371,7 @@ class AppPages:
 
     async def figure(self, request: Request) -> Response:
         """A figure of all sessions of a paradigm."""
-        lines = [line for line in await run_in_threadpool(self.index.of_paradigm, _known(request)) if line.done]
+        lines = await run_in_threadpool(self._answered, request)
         theme: Theme = "dark" if request.query_params.get("theme") == "dark" else "light"
         name = str(request.path_params["figure"])
         if not lines or not (drawn := await run_in_threadpool(self.curves.curve, name, lines, theme)):
@@ -370,7 +381,7 @@ class AppPages:
     async def points(self, request: Request) -> Response:
         """The trials behind a point of a figure."""
         asked = request.query_params
-        lines = [line for line in await run_in_threadpool(self.index.of_paradigm, _known(request)) if line.done]
+        lines = await run_in_threadpool(self._answered, request)
         mark = _value(asked.get("mark", "{}"))
         if not lines or not isinstance(mark, dict):
             raise MissingError
@@ -415,10 +426,9 @@ class AppPages:
 
     async def estimate(self, request: Request) -> Response:
         """Say what a session of a machine is going to cost, before it begins."""
-        asked = await asked_by(request)
-        return JSONResponse(
-            {"said": await run_in_threadpool(estimate, asked, self.data, await run_in_threadpool(self.index.lines))}
-        )
+        asked, lines = await asked_by(request), await run_in_threadpool(self.index.lines)
+        asked["paradigm"] = await run_in_threadpool(source_of, str(asked.get("paradigm")), self.data, lambda: lines)
+        return JSONResponse({"said": await run_in_threadpool(estimate, asked, self.data, lines)})
 
     async def start(self, request: Request) -> Response:
         """Start a command."""
@@ -428,9 +438,10 @@ class AppPages:
         if kind.startswith("study-"):
             arguments, address = await run_in_threadpool(self.studies.command, kind, asked)
             return await self._begin(arguments, f"{OF_STUDY}{asked['study']}", asked, address)
-        if asked.get("paradigm") not in spanlab.list_paradigms():
+        about, lines = str(asked.get("paradigm")), await run_in_threadpool(self.index.lines)
+        if not (source := await run_in_threadpool(source_of, about, self.data, lambda: lines)):
             raise SpanLabError("there is no such paradigm")
-        lines = await run_in_threadpool(self.index.lines)
+        asked["paradigm"] = source
         if kind == "take":
             arguments, address = await run_in_threadpool(
                 serve_arguments, asked, self.data, lines, self.language, free_port()
@@ -444,7 +455,7 @@ class AppPages:
         else:
             raise MissingError
         shown_and_secret = await run_in_threadpool(served, asked) if kind in ("replay", "resume") else ()
-        return await self._begin(arguments, asked["paradigm"], asked, address, *shown_and_secret)
+        return await self._begin(arguments, about, asked, address, *shown_and_secret)
 
     async def _begin(
         self,
@@ -558,14 +569,6 @@ def _number(request: Request) -> int:
     """Which of the trials that can be played is wanted."""
     text = request.query_params.get("number", "0")
     return int(text) % 1000 if text.isdecimal() else 0
-
-
-def _known(request: Request) -> str:
-    """The paradigm of an address."""
-    name = str(request.path_params["name"])
-    if name not in spanlab.list_paradigms():
-        raise MissingError
-    return name
 
 
 def _template(name: str) -> str:

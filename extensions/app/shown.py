@@ -403,17 +403,13 @@ class Catalogue:
             if not self._cards:
                 paradigms = [load_paradigm(name) for name in spanlab.list_paradigms()]
                 known = self._known(paradigms)
-                self._cards = tuple(
-                    Card(
-                        one.name, one.titles, one.domains, one.functions, bool(conditions(one.name)), one.name in known
-                    )
-                    for one in paradigms
-                )
+                self._cards = tuple(_card(one, one.name in known) for one in paradigms)
             return self._cards
 
-    def card(self, name: str) -> Card:
-        """One of them."""
-        return next(card for card in self.cards() if card.name == name)
+    def card(self, paradigm: Paradigm) -> Card:
+        """One of them, or one of somebody's own."""
+        cards = {card.name: card for card in self.cards()}
+        return cards.get(paradigm.name) or _card(paradigm, _network_knows(paradigm))
 
     def _known(self, paradigms: Sequence[Paradigm]) -> frozenset[str]:
         """The names of those that a network knows."""
@@ -427,6 +423,10 @@ class Catalogue:
             self._kept.parent.mkdir(parents=True, exist_ok=True)
             write_json(self._kept, {"of": key, "known": known}, together=True)
         return frozenset(known)
+
+
+def _card(one: Paradigm, network: bool) -> Card:
+    return Card(one.name, one.titles, one.domains, one.functions, bool(conditions(one.name)), network)
 
 
 def _network_knows(paradigm: Paradigm) -> bool:
@@ -450,8 +450,6 @@ def _networks() -> tuple[frozenset[str], ...]:
         return ()
 
 
-def factors(name: str) -> dict[str, Sequence[Any]]:
+def factors(paradigm: Paradigm) -> dict[str, Sequence[Any]]:
     """The factors of a paradigm with several levels, in its order."""
-    return {
-        factor: declared.levels for factor, declared in load_paradigm(name).factors.items() if len(declared.levels) > 1
-    }
+    return {factor: declared.levels for factor, declared in paradigm.factors.items() if len(declared.levels) > 1}

@@ -20,6 +20,7 @@ from starlette.testclient import TestClient
 import spanlab
 from spanlab.analysis.data import load
 from spanlab.analysis.means import unit_means
+from spanlab.api.starting import Kind
 from spanlab.core import SpanLabError
 from spanlab.core.locale import sentences
 from spanlab.paradigms import compile_trial, load_paradigm
@@ -48,6 +49,14 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def gate() -> Gate:
     return Gate()
+
+
+def cut_short(session: Path) -> None:
+    """Leave a session as it is before its last trial has ended."""
+    events = (session / "events.jsonl").read_text("utf-8")
+    (session / "events.jsonl").write_text(events[: events.rindex("\n", 0, events.rindex("trial_end")) + 1], "utf-8")
+    for table in session.glob("responses.*"):
+        table.unlink()
 
 
 def let_in(data: Path, **more: Any) -> TestClient:
@@ -159,18 +168,36 @@ def test_what_is_right_is_averaged_as_in_the_report(tmp_path: Path, paradigm: st
 def test_what_is_right_is_shown_only_when_a_trial_is_finished(client: TestClient, folder: Path) -> None:
     address = f"/sessions/{CHAT}/trials/2"
     assert client.get(address).status_code == 200
-    events = folder / CHAT / "events.jsonl"
-    lines = events.read_text(encoding="utf-8").splitlines(keepends=True)
-    events.write_text(
-        "".join(line for line in lines if not ('"trial_end"' in line and '"trial":"2"' in line)), encoding="utf-8"
-    )
+    cut_short(folder / CHAT)
     answer = client.get(address)
     assert (answer.status_code, answer.json()) == (422, {"problem": f"{CHAT} has no finished trial 2"})
-    (folder / CHAT / "responses.csv").unlink(missing_ok=True)
     assert 'data-kind="resume"' in client.get("/paradigms/vsr/live").text
     asked = {"paradigm": "vsr", "session": CHAT, "only_command": True}
     said = client.post("/jobs/resume", json=asked, headers={"origin": BASE}).json()
     assert said["command"] == f"spanlab resume {folder / CHAT}"
+
+
+def test_a_paradigm_of_one_s_own_has_a_page_on_which_its_sessions_go_on(tmp_path: Path) -> None:
+    """With its file, and without it: a session has a copy of its own."""
+    file, data = spanlab.new(Kind.PARADIGM, "my_letters", output=tmp_path).file, tmp_path / "data"
+    session = spanlab.replay(str(file), "capacity:3", trials=2, data=data, say=lambda _: None).folder
+    cut_short(session)
+    client, asked = let_in(data, headers={"origin": BASE}), {"paradigm": "my_letters", "session": session.name}
+    assert 'href="/paradigms/my_letters"' in client.get("/sessions").text
+    for is_there in (True, False):
+        file.rename(file.with_suffix((".old", ".yaml")[is_there]))
+        assert 'id="levels"' in client.get("/paradigms/my_letters").text
+        assert client.get("/paradigms/my_letters/play").json()[0]["source"].startswith("data:image/png")
+        new = client.post("/jobs/replay", json={**asked, "agents": ["ideal"], "only_command": True}).json()["command"]
+        assert (load_paradigm(new.split()[2]).name, str(file) in new) == ("my_letters", is_there)
+    assert 'data-kind="resume"' in client.get("/paradigms/my_letters/live").text
+    name = client.post("/jobs/resume", json=asked).json()["name"]
+    assert ended(lambda: Jobs(data).job(name)).state == "done"
+    assert ">2 / 2<" in client.get("/paradigms/my_letters/live").text
+    info = json.loads((session / "session.json").read_text("utf-8")) | {"apparatus": {"window": "browser"}}
+    (session / "session.json").write_text(json.dumps(info), encoding="utf-8")
+    arguments, _ = resume_arguments(asked, data, SessionIndex(data).lines(), 9000)
+    assert load_paradigm(arguments[1]).name == "my_letters"
 
 
 def test_a_trial_side_by_side(folder: Path) -> None:

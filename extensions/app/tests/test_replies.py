@@ -26,7 +26,7 @@ from spanlab.sessions.record import read_events
 from ..index import SessionIndex
 from ..replies import COLUMNS, Replies
 from ..server import Gate, application
-from .test_app import BASE, CHAT, GOLDEN, let_in
+from .test_app import BASE, CHAT, GOLDEN, cut_short, let_in
 
 
 @pytest.fixture
@@ -142,13 +142,7 @@ def test_what_a_model_wrote_is_text_and_an_unread_reply_is_called_so(tmp_path: P
 
 def test_only_finished_trials_are_shown_and_only_folders_are_opened(folder: Path) -> None:
     client = let_in(folder)
-    events = folder / CHAT / "events.jsonl"
-    kept = [
-        line
-        for line in events.read_text("utf-8").splitlines(keepends=True)
-        if '"trial_end"' not in line or '"2"' not in line
-    ]
-    events.write_text("".join(kept), encoding="utf-8")
+    cut_short(folder / CHAT)
     assert client.get(f"/replies/data/{CHAT}/1").status_code == 200
     for address in (f"/replies/data/{CHAT}/2", "/replies/data/elsewhere/1", "/replies/data/../../etc/1"):
         assert client.get(address).status_code in (404, 422), address
