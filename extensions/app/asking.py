@@ -19,6 +19,7 @@ from spanlab.sessions import Request, choose_trials, make_machine, prepare, same
 from spanlab.sessions.record import in_browser, read_session
 
 from .index import SessionLine
+from .web import RefusedError
 
 #: trials that are taken where nothing else is asked for
 _FEW = 5
@@ -104,13 +105,11 @@ def replay_arguments(asked: Mapping[str, Any], data: Path, lines: Sequence[Sessi
         for option in ("max-tokens", "max-cost", "price"):
             if value := str(asked.get(option.replace("-", "_"), "")).strip():
                 if option == "max-tokens" and not value.isdecimal():
-                    raise SpanLabError(f"the limit is a number of tokens; found '{value}'")
+                    raise RefusedError("tokens", found=value)
                 arguments += [f"--{option}", value]
         limited = any(option in arguments for option in ("--max-tokens", "--max-cost"))
         if not (limited or asked.get("only_command") or _costs_nothing(asked)):
-            raise SpanLabError(
-                "set a limit for the chat model: tokens, or money and a price; the estimate says what it will take"
-            )
+            raise RefusedError("limit")
     return [*arguments, "--data", str(data)]
 
 
@@ -121,9 +120,10 @@ def resume_arguments(
     ``spanlab serve``, and the address to open."""
     path = _session({"like": asked.get("session", "")}, lines)
     if not path:
-        raise SpanLabError("choose the session to go on with")
+        raise RefusedError("go_on")
     info = read_session(data / path)
     if not in_browser(info):
+        _check_server(info, asked)
         return ["resume", str(data / path)], ""
     serve = ["serve", source_of(info["paradigm"], data, lambda: lines), "--port", str(port), "--most", "2"]
     return [
@@ -132,6 +132,22 @@ def resume_arguments(
         str((data / path).parent),
         *_spoken(info["language"]),
     ], f"http://127.0.0.1:{port}/?participant={info['participant']}"
+
+
+def _check_server(info: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
+    """Check that a chat model is asked where its session says. The record may come from elsewhere: its
+    address is shown, and nothing is sent there before somebody has typed or confirmed it.
+
+    Raises
+    ------
+    RefusedError
+        with the ``server`` of the record, where what is asked for leads to another.
+    """
+    settings, place = info["agent_settings"], str(info.get("apparatus", {}).get("endpoint", ""))
+    if settings.get("provider") or not place.startswith(("http://", "https://")):
+        return
+    if Endpoint(served(asked)[0].get(_ADDRESS)).identity != settings.get("endpoint"):
+        raise RefusedError("address", server=place)
 
 
 def served(asked: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
@@ -146,7 +162,7 @@ def served(asked: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
     server, key = (str(asked.get(name, "")).strip() for name in ("server", "key"))
     known = _provider(server)
     if server and not known and not server.startswith(("http://", "https://")):
-        raise SpanLabError(f"the server is the name of a provider or an address; found '{server}'")
+        raise RefusedError("server", found=server)
     shown = {_ADDRESS: server} if server and not known else {}
     variable = known.get("key", "").partition(" ")[0] if known else _KEY
     return shown, ({variable: key} if key and variable.isupper() else {})
@@ -219,7 +235,7 @@ def listed_in(asked: Mapping[str, Any], key: str) -> list[Any]:
     """
     named = asked.get(key) or []
     if not isinstance(named, list):
-        raise SpanLabError(f"the {key} are a list of names; found '{named}'")
+        raise RefusedError("list", what=key, found=named)
     return cast("list[Any]", named)
 
 
@@ -230,10 +246,10 @@ def _agents(asked: Mapping[str, Any]) -> list[str]:
     at = f"@{server}" if _provider(server) else ""
     agents += [model if model.startswith("chat:") else f"chat:{model}{at}" for model in models]
     if not agents:
-        raise SpanLabError("choose who takes the trials")
+        raise RefusedError("nobody")
     for agent in agents:
         if agent.startswith("-") or any(sign.isspace() for sign in agent):
-            raise SpanLabError(f"'{agent}' is not the name of an agent")
+            raise RefusedError("agent", found=agent)
     return agents
 
 
@@ -241,7 +257,7 @@ def _settings(asked: Mapping[str, Any]) -> list[str]:
     settings = [line.strip() for line in str(asked.get("settings", "")).splitlines() if line.strip()]
     for setting in settings:
         if not _SETTING.fullmatch(setting):
-            raise SpanLabError(f"a setting is NAME=VALUE, one on each line; found '{setting}'")
+            raise RefusedError("setting", found=setting)
     return settings
 
 
@@ -249,16 +265,14 @@ def _session(asked: Mapping[str, Any], lines: Sequence[SessionLine]) -> str:
     """The session whose trials are to be taken; empty for new trials."""
     path = str(asked.get("like", ""))
     if path and path not in {line.path for line in lines}:
-        raise SpanLabError("that session no longer exists")
+        raise RefusedError("session")
     return path
 
 
 def _name(asked: Mapping[str, Any]) -> str:
     name = str(asked.get("participant", "")).strip() or "me"
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,30}", name):
-        raise SpanLabError(
-            f"a code of a participant has letters, digits, - and _, and begins with a letter or digit; found '{name}'"
-        )
+        raise RefusedError("code", found=name)
     return name
 
 
@@ -283,7 +297,7 @@ def _number(asked: Mapping[str, Any]) -> int | None:
     if wanted in ("", "all", None):
         return None
     if not str(wanted).isdecimal() or not 1 <= int(wanted) <= _MOST:
-        raise SpanLabError(f"the number of trials is 1 to {_MOST}; found '{wanted}'")
+        raise RefusedError("trials", most=_MOST, found=wanted)
     return int(wanted)
 
 

@@ -20,7 +20,6 @@ from starlette.routing import Route
 
 import spanlab
 from spanlab.analysis.figures import MarkedAnswers
-from spanlab.core import SpanLabError
 from spanlab.core.kit import page_files
 from spanlab.core.locale import sentences
 from spanlab.paradigms import Paradigm, load_paradigm
@@ -45,7 +44,7 @@ from .points import trials_of
 from .replies import COLUMNS, Replies
 from .reports import KINDS, SANDBOX, Report, Reports
 from .studies import OF_STUDY, Studies, StudyPages
-from .web import NEWEST, MissingError, asked_by, free_port, jobs_as_json, say
+from .web import NEWEST, MissingError, RefusedError, asked_by, free_port, jobs_as_json, say
 from .writing import Writing
 
 #: what the first page leads to: its sentence, and its address
@@ -440,7 +439,7 @@ class AppPages:
             return await self._begin(arguments, f"{OF_STUDY}{asked['study']}", asked, address)
         about, lines = str(asked.get("paradigm")), await run_in_threadpool(self.index.lines)
         if not (source := await run_in_threadpool(source_of, about, self.data, lambda: lines)):
-            raise SpanLabError("there is no such paradigm")
+            raise RefusedError("paradigm")
         asked["paradigm"] = source
         if kind == "take":
             arguments, address = await run_in_threadpool(

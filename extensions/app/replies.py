@@ -22,7 +22,7 @@ from spanlab.sessions.transcripts import Transcript
 
 from .index import SessionIndex, SessionLine
 from .shown import answer_mark, given_answer, question_of
-from .web import said_levels
+from .web import RefusedError, said_levels
 
 #: so many letters of a reply stand in the table
 _SHOWN = 160
@@ -124,7 +124,7 @@ class Replies:
         """
         found = {one.line.path: one for one in self.sessions()}
         if path not in found or key not in found[path].trials:
-            raise SpanLabError(f"{path} has no finished trial {key}")
+            raise RefusedError("trial", session=path, trial=key)
         first, (trial_id, _) = found[path], found[path].trials[key]
         taken = _taken(str(self.data / path), first.line.state)[key]
         asked = [step for step in taken.trial.steps if step.percept.ask is not None]

@@ -15,12 +15,13 @@ from threading import Lock
 from typing import Any
 
 from spanlab.analysis.figures import MarkedAnswers
-from spanlab.core import SpanLabError, make_folder, write_json
+from spanlab.core import make_folder, write_json
 
 from .curves import Curves
 from .index import SessionLine
 from .jobs import Job, Jobs, file_inside
 from .points import mark_of
+from .web import RefusedError
 
 #: The first picture of a report, whose marks have numbers in the page itself.
 OVERVIEW = "overview"
@@ -92,7 +93,7 @@ class Reports:
             when no session is chosen, or none has a finished trial.
         """
         if not any(line.done for line in chosen):
-            raise SpanLabError("choose sessions with finished trials")
+            raise RefusedError("report")
         everything = len(chosen) == len(lines)
         about = "\n".join([*sorted(line.path for line in chosen), *rules])
         name = "all" if everything and not rules else hashlib.sha256(about.encode()).hexdigest()[:16]

@@ -27,6 +27,8 @@ from spanlab.sessions.transcripts import Transcript
 from spanlab.stimuli import BACKGROUND, Stimulus
 from spanlab.stimuli.render import picture, render
 
+from .web import RefusedError
+
 #: pixels of a side: of displays that are played, of those of a strip, and of thumbnails
 PLAYED, STRIP, THUMBNAIL = 480, 144, 192
 #: so long is shown what waits for its participant (ms)
@@ -257,7 +259,7 @@ def look_at(data: Path, path: str, key: str, others: Sequence[tuple[str, str]], 
     session = same_trials(data / path)
     taken = {trial.key: trial for trial in taken_trials(session, read_events(data / path), practice=True)}
     if key not in taken:
-        raise SpanLabError(f"{path} has no finished trial {key}")
+        raise RefusedError("trial", session=path, trial=key)
     trial, keys = taken[key], list(taken)
     at = keys.index(key)
     beside = [

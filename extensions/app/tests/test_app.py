@@ -36,7 +36,7 @@ from ..shown import look_at, played
 
 GOLDEN = Path(__file__).resolve().parents[3] / "tests" / "golden" / "record"
 HERE, BASE = ("127.0.0.1", 50000), "http://127.0.0.1:8760"
-CHAT = "vsr-chat-scripted-s31"
+CHAT, UNREAD = "vsr-chat-scripted-s31", "nback_verbal-chat-scripted-s33"
 
 
 @pytest.fixture
@@ -126,7 +126,8 @@ def test_a_trial_that_is_played_has_no_answer_and_is_nobody_s(client: TestClient
     assert client.get("/paradigms/vsr/play", params={"list_length": "4", "number": "²"}).status_code == 200
 
 
-def test_german_pages_have_german_titles_factors_levels_and_phases(folder: Path, gate: Gate) -> None:
+def test_german_pages_have_german_titles_factors_levels_phases_and_refusals(folder: Path, gate: Gate) -> None:
+    shutil.copytree(GOLDEN.parent / "sessions" / "finished" / UNREAD, folder / UNREAD)
     german = TestClient(application(folder, "de", gate), base_url=BASE, client=HERE)
     for address, said in {
         gate.link("", "/sessions"): "Visuelle serielle Wiedergabe",
@@ -134,6 +135,9 @@ def test_german_pages_have_german_titles_factors_levels_and_phases(folder: Path,
         f"/sessions/{CHAT}/trials/1": 'Visuelle serielle Wiedergabe.*Listenlänge: 2.*Darbietung.*class="did right"',
         "/paradigms/vsr/play?list_length=2": "Darbietung",
         "/replies/data/table": "Listenlänge 2",
+        f"/sessions/{UNREAD}/trials/1": "lesbar</span></span> keine gültige Antwort",
+        f"/replies/data/{UNREAD}/1": "lesbar</span> keine gültige Antwort.*nicht gelesen",
+        f"/sessions/{CHAT}/trials/9": f"{CHAT} hat keinen fertigen Durchgang 9",
         f"/replies/data/{CHAT}/1": "Visuelle serielle Wiedergabe.*rect class=.{1,3}did right",
     }.items():
         assert re.search(said, html.unescape(german.get(address).text), re.S), address
@@ -149,8 +153,7 @@ def test_german_pages_have_german_titles_factors_levels_and_phases(folder: Path,
 
 def test_replies_that_could_not_be_read_stand_beside_what_is_right(client: TestClient, folder: Path) -> None:
     """24 of 24 replies: 0 % right, which says nothing of memory; half of them if guessed."""
-    unread = "nback_verbal-chat-scripted-s33"
-    shutil.copytree(GOLDEN.parent / "sessions" / "finished" / unread, folder / unread)
+    shutil.copytree(GOLDEN.parent / "sessions" / "finished" / UNREAD, folder / UNREAD)
     shown = "0% (100% unread; 50% if guessed)"
     assert shown in client.get("/sessions").text
     assert shown in client.get("/paradigms/nback_verbal/live").text
@@ -170,11 +173,14 @@ def test_what_is_right_is_shown_only_when_a_trial_is_finished(client: TestClient
     assert client.get(address).status_code == 200
     cut_short(folder / CHAT)
     answer = client.get(address)
-    assert (answer.status_code, answer.json()) == (422, {"problem": f"{CHAT} has no finished trial 2"})
+    assert (answer.status_code, answer.json()["problem"]) == (422, f"{CHAT} has no finished trial 2")
     assert 'data-kind="resume"' in client.get("/paradigms/vsr/live").text
-    asked = {"paradigm": "vsr", "session": CHAT, "only_command": True}
-    said = client.post("/jobs/resume", json=asked, headers={"origin": BASE}).json()
-    assert said["command"] == f"spanlab resume {folder / CHAT}"
+    asked, own = {"paradigm": "vsr", "session": CHAT, "only_command": True}, {"origin": BASE}
+    place = client.post("/jobs/resume", json=asked, headers=own).json()[
+        "server"
+    ]  # to be looked at, as it may be anybody's
+    said = client.post("/jobs/resume", json={**asked, "server": place}, headers=own).json()
+    assert said["command"] == f"OPENAI_BASE_URL=http://127.0.0.1:46025/v1 spanlab resume {folder / CHAT}"
 
 
 def test_a_paradigm_of_one_s_own_has_a_page_on_which_its_sessions_go_on(tmp_path: Path) -> None:
@@ -341,7 +347,9 @@ def test_free_models_need_no_limit_and_unfinished_sessions_go_on(folder: Path) -
     ):
         assert "--max-tokens" not in replay_arguments({"paradigm": "vsr", **free}, folder, [])
     lines = SessionIndex(folder).lines()
-    assert resume_arguments({"session": CHAT}, folder, lines, 9000) == (["resume", str(folder / CHAT)], "")
+    for server in ("", "ollama", "http://evil.example/v1"):
+        with pytest.raises(SpanLabError, match=r"its model was asked at http://127\.0\.0\.1:46025/v1\. Look"):
+            resume_arguments({"session": CHAT, "server": server}, folder, lines, 9000)
     with pytest.raises(SpanLabError, match="no longer exists"):
         resume_arguments({"session": "../other"}, folder, lines, 9000)
     info = json.loads((folder / CHAT / "session.json").read_text(encoding="utf-8"))

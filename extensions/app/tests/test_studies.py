@@ -21,6 +21,7 @@ from spanlab.core import SpanLabError
 from spanlab.sessions import find_sessions
 from spanlab.sessions.studies import monitoring
 
+from ..command import app
 from ..index import SessionIndex
 from ..jobs import Jobs
 from ..server import Gate, application
@@ -136,9 +137,10 @@ def test_buttons_are_commands_and_nobody_leaves_by_one_word(studies: Studies) ->
     assert studies.command("study-run", {**asked, "simulate": "on"})[0][2:4] == ["--simulate", "capacity@20"]
     port = free_port()
     served(studies, "127.0.0.1", port)
-    serve, address = studies.command("study-serve", {"study": "lab", "network": "on"})
+    serve, address = studies.command("study-serve", {"study": "lab", "network": "on", "only_command": True})
     assert (serve[2:6], address) == (["--host", "0.0.0.0", "--port", str(port)], f"http://127.0.0.1:{port}/")
     for kind, wrong in (
+        ("study-serve", {"study": "lab"}),  # which is being served
         ("study-run", {"study": "../lab"}),
         ("study-run", {**asked, "participant": "--data=/"}),
         ("study-resume", {"study": "lab", "visit": "../.."}),
@@ -227,6 +229,15 @@ def test_links_are_those_of_the_command(studies: Studies, monkeypatch: pytest.Mo
         assert studies.links("lab", {})["links"][0]["link"].startswith(f"http://{seen}:9123/?")
     with pytest.raises(SpanLabError, match="number of links"):
         studies.links("lab", {"n": "0"})
+
+
+def test_the_app_opens_at_a_study_whose_data_are_beside_it(studies: Studies, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = list[Any]()
+    monkeypatch.setattr("spanlab.extensions.app.command._open", lambda *given: opened.append(given[4:]))
+    app(studies.file("lab"), data=studies.data)
+    assert opened == [("/studies/lab", None)]
+    with pytest.raises(SpanLabError, match=f"add --data {studies.folder / 'data'}"):
+        app(studies.file("lab"), data=studies.data / "deeper")
 
 
 def test_pages_of_studies_are_behind_the_gate(studies: Studies) -> None:
