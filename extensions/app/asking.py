@@ -68,8 +68,13 @@ def serve_arguments(
 
 def window_arguments(asked: Mapping[str, Any], data: Path, lines: Sequence[SessionLine], language: str) -> list[str]:
     """To take trials at PsychoPy's window on this computer: the arguments of ``spanlab run``."""
-    participant = _free_name(_name(asked), lines)
-    return ["run", asked["paradigm"], "--participant", participant, *_as_chosen(asked, data, language)]
+    return [
+        "run",
+        asked["paradigm"],
+        "--participant",
+        _free_name(_name(asked), lines),
+        *_as_chosen(asked, data, language),
+    ]
 
 
 def _as_chosen(asked: Mapping[str, Any], data: Path, language: str) -> list[str]:
@@ -107,8 +112,7 @@ def replay_arguments(asked: Mapping[str, Any], data: Path, lines: Sequence[Sessi
                 if option == "max-tokens" and not value.isdecimal():
                     raise RefusedError("tokens", found=value)
                 arguments += [f"--{option}", value]
-        limited = any(option in arguments for option in ("--max-tokens", "--max-cost"))
-        if not (limited or asked.get("only_command") or _costs_nothing(asked)):
+        if not ({"--max-tokens", "--max-cost"} & {*arguments} or asked.get("only_command") or _costs_nothing(asked)):
             raise RefusedError("limit")
     return [*arguments, "--data", str(data)]
 
@@ -172,19 +176,18 @@ def estimate(asked: Mapping[str, Any], data: Path, lines: Sequence[SessionLine])
     """Say what a session of each machine is going to take; none for machines that cost nothing.
     Nothing is sent, so no key is needed, and no limit."""
     like = _session(asked, lines)
-    levels = {} if like else _chosen_levels(asked)
-    trials = None if like else _number(asked)
-    chosen = choose_trials(
-        None if like else asked["paradigm"], levels=levels or None, trials=trials, like=data / like if like else None
+    chosen = (
+        choose_trials(None, like=data / like)
+        if like
+        else choose_trials(asked["paradigm"], levels=_chosen_levels(asked) or None, trials=_number(asked))
     )
     said: list[str] = []
     with _in_environment(asked):
         for agent in _agents(asked):
-            chats = agent.startswith("chat:")
-            settings = dict(setting.split("=", 1) for setting in _settings(asked)) if chats else {}
-            values: dict[str, Any] = {"chat": settings} if settings else {}
-            machine = make_machine(agent, 0, said.append, chosen, **values)
-            prepare(machine, chosen, Request(), said.append)
+            values: dict[str, Any] = {}
+            if agent.startswith("chat:") and (settings := _settings(asked)):
+                values["chat"] = dict(setting.split("=", 1) for setting in settings)
+            prepare(make_machine(agent, 0, said.append, chosen, **values), chosen, Request(), said.append)
     return said
 
 

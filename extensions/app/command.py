@@ -95,8 +95,12 @@ def view(
     pages, file = AppPages(data, language), Path(output, "index.html")
     pages.replies = replies = Replies(pages.index, alone, people=False, language=language)
     left_out = write_bundle(replies, pages.replies_page(bundled=True), pages.conversation_page, file.parent)
-    cautions = [f"{name} is left out, as it cannot be read" for name in left_out]
-    return Result([str(file)], {"replies": replies.table()}, [file], cautions)
+    return Result(
+        [str(file)],
+        {"replies": replies.table()},
+        [file],
+        [f"{name} is left out, as it cannot be read" for name in left_out],
+    )
 
 
 def _check_language(language: str) -> None:

@@ -142,10 +142,8 @@ class Reports:
             if _NAME.fullmatch(job.report) and job.report not in seen:
                 seen.add(job.report)
                 try:
-                    chosen = json.loads(file_inside(self._folder, f"{job.report}/{_CHOSEN}").read_text("utf-8"))[
-                        "sessions"
-                    ]
-                    yield Report(job.report, dict(chosen.items()), job)
+                    chosen = json.loads(file_inside(self._folder, f"{job.report}/{_CHOSEN}").read_text("utf-8"))
+                    yield Report(job.report, dict(chosen["sessions"].items()), job)
                 except FileNotFoundError:
                     continue  # it was deleted, and can be made again
                 except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):

@@ -152,10 +152,14 @@ def application(data: Path, language: str, gate: Gate, file: Path | None = None)
 def make_server(data: Path, port: int, language: str = "en", file: Path | None = None) -> tuple[uvicorn.Server, Gate]:
     """The server, which does not run yet, and its gate."""
     gate = Gate()
-    app = application(data, language, gate, file)
     return uvicorn.Server(
         uvicorn.Config(
-            app, host="127.0.0.1", port=port, log_level="error", server_header=False, timeout_graceful_shutdown=2
+            application(data, language, gate, file),
+            host="127.0.0.1",
+            port=port,
+            log_level="error",
+            server_header=False,
+            timeout_graceful_shutdown=2,
         )
     ), gate
 

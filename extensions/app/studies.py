@@ -146,22 +146,22 @@ class Studies:
             raise RefusedError("questions")
         ends = {1: str(asked.get("low", "")).strip(), int(points): str(asked.get("high", "")).strip()}
         rating = {"from": 1, "to": int(points), "labels": {at: label for at, label in ends.items() if label}}
-        own = f"{study_in(self.file(name))}_questions"
-        called = first_free(own, lambda one: (self.folder / f"{one}.yaml").exists())
+        called = first_free(
+            f"{study_in(self.file(name))}_questions", lambda one: (self.folder / f"{one}.yaml").exists()
+        )
         file = self.folder / f"{called}.yaml"
-        steps = [
-            {
-                "phase": f"question_{at}",
-                "show": {"blank": {}},
-                "ask": {"rating": rating, "prompt": dict.fromkeys(languages, question)},
-            }
-            for at, question in enumerate(questions, start=1)
-        ]
         content = {
             "paradigm": called,
             "version": 1,
             "title": {language: sentence("app.questionnaire", language) for language in languages},
-            "timeline": steps,
+            "timeline": [
+                {
+                    "phase": f"question_{at}",
+                    "show": {"blank": {}},
+                    "ask": {"rating": rating, "prompt": dict.fromkeys(languages, question)},
+                }
+                for at, question in enumerate(questions, start=1)
+            ],
             "instructions": {language: sentence("app.please_answer", language) for language in languages},
             "questionnaire": True,
         }
@@ -186,13 +186,13 @@ class Studies:
                 "summary": "",
                 **dict.fromkeys(("people", "sessions", "visits", "fields", "languages"), ()),
             }
-        visits = sorted((self.data / study.name).glob("*/session-*"))
+        of_study = self.data / study.name
         return {
             "problem": "",
             "summary": str(status).partition("\n\n")[2],
             "people": status.to_dict().get("participants", []),
             "sessions": [dict(zip(seen.header, row, strict=True)) for row in seen.rows],
-            "visits": [str(visit.relative_to(self.data / study.name)) for visit in visits],
+            "visits": [str(visit.relative_to(of_study)) for visit in sorted(of_study.glob("*/session-*"))],
             "fields": [[field.name, field.label] for field in study.fields],
             "languages": [*study.languages],
         }
@@ -218,8 +218,7 @@ class Studies:
         if address and (online is None or (online.admission == "open" and online.identifier is None)):
             return {"links": [_pictured({"link": f"{given['address']}/"})]}
         made = _ADDED.study_links(self.file(name), n=int(count), data=self.data, **given)
-        found: list[dict[str, str]] = made.tables["links"]
-        return {"links": [*map(_pictured, found)]}
+        return {"links": [*map(_pictured, made.tables["links"])]}
 
     def act(self, name: str, asked: Mapping[str, Any]) -> dict[str, list[str]]:
         """Note something about a session, or remove a participant; what the command has ``said``."""
@@ -264,8 +263,8 @@ class Studies:
                 raise RefusedError("served", name=name, address=serving[0])
             port = free_port(next((int(job.option("--port") or 0) for job in self.jobs(name) if job.address), 0))
             host = "0.0.0.0" if asked.get("network") else "127.0.0.1"
-            arguments = ["serve", str(file), "--host", host, "--port", str(port)]
-            return [*arguments, *(["--pilot"] if asked.get("pilot") else []), *data], f"http://127.0.0.1:{port}/"
+            more = [*(["--pilot"] if asked.get("pilot") else []), *data]
+            return ["serve", str(file), "--host", host, "--port", str(port), *more], f"http://127.0.0.1:{port}/"
         if kind == "study-resume":
             folder, options = str(self.visit(name, asked)), ("skip", "repeat", "reason")
             return ["resume", folder, *(word for option in options for word in _option(option, asked))], ""
@@ -379,8 +378,8 @@ class StudyPages:
         """Who has done what in a study, and what runs."""
         name = str(request.path_params["name"])
         now = await run_in_threadpool(self._studies.now, name)
-        jobs = await jobs_as_json(await run_in_threadpool(self._studies.jobs, name))
-        return self._page("study_now.html", **now, jobs=jobs)
+        jobs = await run_in_threadpool(self._studies.jobs, name)
+        return self._page("study_now.html", **now, jobs=await jobs_as_json(jobs))
 
     async def study_does(self, request: Request) -> Response:
         """What the page of a study asks for at once."""
