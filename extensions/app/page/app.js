@@ -141,10 +141,10 @@ export function starting(paradigm, look) {
     }
     form.addEventListener("submit", async (event) => {
       event.preventDefault();
-      const button = /** @type {HTMLButtonElement} */ (event.submitter);
-      button.disabled = true;
+      const button = /** @type {HTMLButtonElement} */ (event.submitter), wanted = asked(form, paradigm, button);
+      button.disabled = true; // and says nothing from now on
       try {
-        const said = await send(`/jobs/${button.dataset.kind}`, asked(form, paradigm, button));
+        const said = await send(`/jobs/${button.dataset.kind}`, wanted);
         if (said.report) {
           const address = `/reports/${encodeURIComponent(said.report)}`;
           if (location.pathname === address) location.reload();

@@ -26,7 +26,7 @@ from spanlab.sessions.studies import load_study
 
 from ..index import SessionIndex
 from ..jobs import PRINTED, Jobs
-from .test_app import CHAT, GOLDEN, job_of, let_in
+from .test_app import CHAT, GOLDEN, cut_short, job_of, let_in
 from .test_journey import the_app
 
 sys.path.append(str(Path(__file__).resolve().parents[3] / "scripts"))
@@ -123,6 +123,10 @@ def test_pages_have_no_fault_and_fit_light_and_dark_wide_and_narrow(
         tab.until("document.querySelectorAll('#rows tr').length === 4", 60)
         shutil.copytree(GOLDEN / CHAT, data / "again")
         tab.until("document.querySelectorAll('#rows tr').length === 8", 60)
+        cut_short(data / "again")
+        tab.open(f"{base}/paradigms/vsr")
+        tab.until("((one) => { one?.click(); return !!one; })(document.querySelector('[data-kind=resume]'))", 60)
+        tab.until("document.querySelector('[name=server]').value === 'http://127.0.0.1:46025/v1'", 30)
         (tmp_path / "bundle" / "data" / CHAT / "1.js").unlink()
         tab.open(f"{(tmp_path / 'bundle' / 'index.html').as_uri()}#{CHAT}/1/2")
         tab.until("document.querySelector('dialog[open] .problem')?.textContent.includes('cannot be loaded')", 30)
