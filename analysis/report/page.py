@@ -23,7 +23,7 @@ from ..data.loading import Data, files_of, load
 from ..data.numbers import counted, limits, missing, number, p_value, whole
 from ..data.recipe import Recipe
 from ..data.scoring import plural
-from ..data.style import GROUP_MEANS, Look, listed, looks
+from ..data.style import GROUP_MEANS, Look, listed, looks, of_kinds
 from ..effects.registry import effect as effect_named
 from ..figures.charts import SHAPES, can_draw, page_theme, vegalite_version
 from ..inference import Margin, families_of
@@ -164,7 +164,8 @@ def _page(
 
     items = data.scored.items
     met_by = items.groupby("paradigm", observed=True)["agent"].nunique()
-    names = sorted(map(str, met_by.index), key=lambda name: (-met_by[name], name))
+    by_people = {*items[of_kinds(items["agent_kind"], lambda kind: kind.role == "person")]["paradigm"]}
+    names = sorted(map(str, met_by.index), key=lambda name: (name not in by_people, -met_by[name], name))
     stems = names_of_files(names)
     numbers = numbers_of_all(data, names, options.margins, options.planned)
     families = families_of(claim for one in numbers.values() for claim in one.claims)
@@ -209,8 +210,11 @@ def _page(
         else opening_of_spans(spans)
     )
     folders = [*map(Path, files_of(commands.data)[1])]
-    figure = partial(folder.figure, table="", styles=styles)
-    added = added_sections(SectionRequest(folders, data, options.rules, folder.table, figure, commands.added))
+    added = added_sections(
+        SectionRequest(
+            folders, data, options.rules, folder.table, partial(folder.figure, table="", styles=styles), commands.added
+        )
+    )
     drawn_by_the_page = _drawn_by_the_page(parts, added, styles, sorted(map(str, items["agent"].unique())), first)
     shared = _shared(parts)
     parts = [replace(part, warnings=[note for note in part.warnings if note not in shared]) for part in parts]

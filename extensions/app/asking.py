@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from typing import Any, cast
@@ -13,12 +13,13 @@ from typing import Any, cast
 import spanlab
 from spanlab.agents.chat import Endpoint
 from spanlab.agents.chat.providers import serving
-from spanlab.core import SpanLabError
+from spanlab.core import SpanLabError, make_folder, write_json
 from spanlab.paradigms import load_paradigm
-from spanlab.sessions import Request, choose_trials, make_machine, prepare
+from spanlab.sessions import Request, choose_trials, make_machine, prepare, same_trials
 from spanlab.sessions.record import in_browser, read_session
 
 from .index import SessionLine
+from .web import RefusedError
 
 #: trials that are taken where nothing else is asked for
 _FEW = 5
@@ -32,6 +33,30 @@ _HERE = ("hf/",)
 _environment = Lock()
 
 
+def source_of(name: str, data: Path, look: Callable[[], Sequence[SessionLine]]) -> str:
+    """What commands call a paradigm: its name in the library; of one's own the file with which its newest
+    session here was begun, or the copy in the session's record where that file is gone or is another
+    paradigm now. Empty where there is none.
+
+    Parameters
+    ----------
+    look : gives the sessions
+    """
+    if name in spanlab.list_paradigms():
+        return name
+    for line in look():
+        if line.paradigm == name and line.seed is not None:
+            session = same_trials(data / line.path)
+            with suppress(SpanLabError):
+                if load_paradigm(session.info["paradigm_source"]).name == name:
+                    return session.info["paradigm_source"]
+            copy = data / ".app" / "paradigms" / f"{session.paradigm.hash}.yaml"
+            make_folder(copy.parent)
+            write_json(copy, session.info["paradigm_data"], together=True)
+            return str(copy)
+    return ""
+
+
 def serve_arguments(
     asked: Mapping[str, Any], data: Path, lines: Sequence[SessionLine], language: str, port: int
 ) -> tuple[list[str], str]:
@@ -43,8 +68,13 @@ def serve_arguments(
 
 def window_arguments(asked: Mapping[str, Any], data: Path, lines: Sequence[SessionLine], language: str) -> list[str]:
     """To take trials at PsychoPy's window on this computer: the arguments of ``spanlab run``."""
-    participant = _free_name(_name(asked), lines)
-    return ["run", asked["paradigm"], "--participant", participant, *_as_chosen(asked, data, language)]
+    return [
+        "run",
+        asked["paradigm"],
+        "--participant",
+        _free_name(_name(asked), lines),
+        *_as_chosen(asked, data, language),
+    ]
 
 
 def _as_chosen(asked: Mapping[str, Any], data: Path, language: str) -> list[str]:
@@ -80,13 +110,10 @@ def replay_arguments(asked: Mapping[str, Any], data: Path, lines: Sequence[Sessi
         for option in ("max-tokens", "max-cost", "price"):
             if value := str(asked.get(option.replace("-", "_"), "")).strip():
                 if option == "max-tokens" and not value.isdecimal():
-                    raise SpanLabError(f"the limit is a number of tokens; found '{value}'")
+                    raise RefusedError("tokens", found=value)
                 arguments += [f"--{option}", value]
-        limited = any(option in arguments for option in ("--max-tokens", "--max-cost"))
-        if not (limited or asked.get("only_command") or _costs_nothing(asked)):
-            raise SpanLabError(
-                "set a limit for the chat model: tokens, or money and a price; the estimate says what it will take"
-            )
+        if not ({"--max-tokens", "--max-cost"} & {*arguments} or asked.get("only_command") or _costs_nothing(asked)):
+            raise RefusedError("limit")
     return [*arguments, "--data", str(data)]
 
 
@@ -97,12 +124,34 @@ def resume_arguments(
     ``spanlab serve``, and the address to open."""
     path = _session({"like": asked.get("session", "")}, lines)
     if not path:
-        raise SpanLabError("choose the session to go on with")
+        raise RefusedError("go_on")
     info = read_session(data / path)
     if not in_browser(info):
+        _check_server(info, asked)
         return ["resume", str(data / path)], ""
-    arguments = ["serve", info["paradigm"], "--port", str(port), "--data", str((data / path).parent), "--most", "2"]
-    return [*arguments, *_spoken(info["language"])], f"http://127.0.0.1:{port}/?participant={info['participant']}"
+    serve = ["serve", source_of(info["paradigm"], data, lambda: lines), "--port", str(port), "--most", "2"]
+    return [
+        *serve,
+        "--data",
+        str((data / path).parent),
+        *_spoken(info["language"]),
+    ], f"http://127.0.0.1:{port}/?participant={info['participant']}"
+
+
+def _check_server(info: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
+    """Check that a chat model is asked where its session says. The record may come from elsewhere: its
+    address is shown, and nothing is sent there before somebody has typed or confirmed it.
+
+    Raises
+    ------
+    RefusedError
+        with the ``server`` of the record, where what is asked for leads to another.
+    """
+    settings, place = info["agent_settings"], str(info.get("apparatus", {}).get("endpoint", ""))
+    if settings.get("provider") or not place.startswith(("http://", "https://")):
+        return
+    if Endpoint(served(asked)[0].get(_ADDRESS)).identity != settings.get("endpoint"):
+        raise RefusedError("address", server=place)
 
 
 def served(asked: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
@@ -117,7 +166,7 @@ def served(asked: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
     server, key = (str(asked.get(name, "")).strip() for name in ("server", "key"))
     known = _provider(server)
     if server and not known and not server.startswith(("http://", "https://")):
-        raise SpanLabError(f"the server is the name of a provider or an address; found '{server}'")
+        raise RefusedError("server", found=server)
     shown = {_ADDRESS: server} if server and not known else {}
     variable = known.get("key", "").partition(" ")[0] if known else _KEY
     return shown, ({variable: key} if key and variable.isupper() else {})
@@ -127,19 +176,18 @@ def estimate(asked: Mapping[str, Any], data: Path, lines: Sequence[SessionLine])
     """Say what a session of each machine is going to take; none for machines that cost nothing.
     Nothing is sent, so no key is needed, and no limit."""
     like = _session(asked, lines)
-    levels = {} if like else _chosen_levels(asked)
-    trials = None if like else _number(asked)
-    chosen = choose_trials(
-        None if like else asked["paradigm"], levels=levels or None, trials=trials, like=data / like if like else None
+    chosen = (
+        choose_trials(None, like=data / like)
+        if like
+        else choose_trials(asked["paradigm"], levels=_chosen_levels(asked) or None, trials=_number(asked))
     )
     said: list[str] = []
     with _in_environment(asked):
         for agent in _agents(asked):
-            chats = agent.startswith("chat:")
-            settings = dict(setting.split("=", 1) for setting in _settings(asked)) if chats else {}
-            values: dict[str, Any] = {"chat": settings} if settings else {}
-            machine = make_machine(agent, 0, said.append, chosen, **values)
-            prepare(machine, chosen, Request(), said.append)
+            values: dict[str, Any] = {}
+            if agent.startswith("chat:") and (settings := _settings(asked)):
+                values["chat"] = dict(setting.split("=", 1) for setting in settings)
+            prepare(make_machine(agent, 0, said.append, chosen, **values), chosen, Request(), said.append)
     return said
 
 
@@ -190,7 +238,7 @@ def listed_in(asked: Mapping[str, Any], key: str) -> list[Any]:
     """
     named = asked.get(key) or []
     if not isinstance(named, list):
-        raise SpanLabError(f"the {key} are a list of names; found '{named}'")
+        raise RefusedError("list", what=key, found=named)
     return cast("list[Any]", named)
 
 
@@ -201,10 +249,10 @@ def _agents(asked: Mapping[str, Any]) -> list[str]:
     at = f"@{server}" if _provider(server) else ""
     agents += [model if model.startswith("chat:") else f"chat:{model}{at}" for model in models]
     if not agents:
-        raise SpanLabError("choose who takes the trials")
+        raise RefusedError("nobody")
     for agent in agents:
         if agent.startswith("-") or any(sign.isspace() for sign in agent):
-            raise SpanLabError(f"'{agent}' is not the name of an agent")
+            raise RefusedError("agent", found=agent)
     return agents
 
 
@@ -212,7 +260,7 @@ def _settings(asked: Mapping[str, Any]) -> list[str]:
     settings = [line.strip() for line in str(asked.get("settings", "")).splitlines() if line.strip()]
     for setting in settings:
         if not _SETTING.fullmatch(setting):
-            raise SpanLabError(f"a setting is NAME=VALUE, one on each line; found '{setting}'")
+            raise RefusedError("setting", found=setting)
     return settings
 
 
@@ -220,16 +268,14 @@ def _session(asked: Mapping[str, Any], lines: Sequence[SessionLine]) -> str:
     """The session whose trials are to be taken; empty for new trials."""
     path = str(asked.get("like", ""))
     if path and path not in {line.path for line in lines}:
-        raise SpanLabError("that session no longer exists")
+        raise RefusedError("session")
     return path
 
 
 def _name(asked: Mapping[str, Any]) -> str:
     name = str(asked.get("participant", "")).strip() or "me"
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,30}", name):
-        raise SpanLabError(
-            f"a code of a participant has letters, digits, - and _, and begins with a letter or digit; found '{name}'"
-        )
+        raise RefusedError("code", found=name)
     return name
 
 
@@ -254,7 +300,7 @@ def _number(asked: Mapping[str, Any]) -> int | None:
     if wanted in ("", "all", None):
         return None
     if not str(wanted).isdecimal() or not 1 <= int(wanted) <= _MOST:
-        raise SpanLabError(f"the number of trials is 1 to {_MOST}; found '{wanted}'")
+        raise RefusedError("trials", most=_MOST, found=wanted)
     return int(wanted)
 
 

@@ -22,7 +22,10 @@ BrowserOption = Annotated[bool, typer.Option("--browser/--no-browser", help="ope
 def app(
     file: Annotated[
         PathLike | None,
-        typer.Argument(help="file of a paradigm that you are writing: its page follows what you save", metavar="FILE"),
+        typer.Argument(
+            help="file of a paradigm that you are writing: its page follows what you save; or of a study",
+            metavar="FILE",
+        ),
     ] = None,
     *,
     data: DataOption = "data",
@@ -36,13 +39,21 @@ def app(
     Sessions are those of the command line, in the same folder; each button shows the command that
     it runs. What you have started goes on after the app ends. With the file of a paradigm, its page
     shows whenever you save: faults beside their lines, a trial to play, the words that a chat model
-    gets, and the frames that a network gets.
+    gets, and the frames that a network gets. With the file of a study, the study's page opens.
     """
-    folder = Path(data)
+    folder, writing, page = Path(data), as_path(file), "/"
+    if writing is not None:
+        from .studies import study_in
+
+        page = "/writing"
+        if not writing.is_file():
+            raise SpanLabError(f"there is no file {file}; spanlab new paradigm NAME writes one to start from")
+        if study_in(writing):
+            page, beside, writing = f"/studies/{quote(writing.stem)}", writing.parent / "data", None
+            if folder.resolve().parent != beside.resolve().parent:
+                raise SpanLabError(f"{file} is a study, and its data are in a folder beside it: add --data {beside}")
     make_folder(folder, f"sessions to {data}", "choose another folder with --data")
-    if file is not None and not Path(file).is_file():
-        raise SpanLabError(f"there is no file {file}; spanlab new paradigm NAME writes one to start from")
-    _open(folder, port, language, browser, "/" if file is None else "/writing", as_path(file))
+    _open(folder, port, language, browser, page, writing)
 
 
 @public
@@ -84,8 +95,12 @@ def view(
     pages, file = AppPages(data, language), Path(output, "index.html")
     pages.replies = replies = Replies(pages.index, alone, people=False, language=language)
     left_out = write_bundle(replies, pages.replies_page(bundled=True), pages.conversation_page, file.parent)
-    cautions = [f"{name} is left out, as it cannot be read" for name in left_out]
-    return Result([str(file)], {"replies": replies.table()}, [file], cautions)
+    return Result(
+        [str(file)],
+        {"replies": replies.table()},
+        [file],
+        [f"{name} is left out, as it cannot be read" for name in left_out],
+    )
 
 
 def _check_language(language: str) -> None:

@@ -57,8 +57,11 @@ class Curves:
     def _drawn(self, name: str, lines: Sequence[SessionLine], theme: Theme) -> str:
         try:
             figure = self.figure((name, lines[0].paradigm), lines)
-            drawn = draw(with_links(figure), figure.agents, Sheet(width_mm=_WIDTH_MM, theme=theme))
-            return addressed(drawn, lines[0].paradigm, name)
+            return addressed(
+                draw(with_links(figure), figure.agents, Sheet(width_mm=_WIDTH_MM, theme=theme)),
+                lines[0].paradigm,
+                name,
+            )
         except SpanLabError:
             return ""
 

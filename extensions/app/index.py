@@ -146,10 +146,13 @@ class SessionIndex:
         return {}
 
     def _keep(self) -> None:
-        content = {"version": _VERSION, "sessions": [asdict(line) for line in self._lines.values()]}
         with suppress(OSError, SpanLabError):  # a folder that cannot be written is read again next time
             self._file.parent.mkdir(0o700, parents=True, exist_ok=True)
-            write_json(self._file, content, together=True)  # by several apps
+            write_json(
+                self._file,
+                {"version": _VERSION, "sessions": [asdict(line) for line in self._lines.values()]},
+                together=True,  # by several apps
+            )
 
 
 def _folders(data: Path, known: Set[str], closed: list[str]) -> Iterator[str]:
@@ -226,16 +229,20 @@ def _line(data: Path, path: str, state: str) -> SessionLine:
 def _progress(folder: Path, kind: AgentKind) -> dict[str, Any]:
     """Return how far a session is and how right its answers are, practice left out: ``done``,
     ``right``, ``unread`` and ``if_guessed`` of a :class:`SessionLine`."""
-    columns = ["trial", "practice", "phase", "ask", "correct", "correct_answer", "outcome", "chance"]
-    table = read_table(folder, columns).to_pandas()
+    table = read_table(
+        folder, ["trial", "practice", "phase", "ask", "correct", "correct_answer", "outcome", "chance"]
+    ).to_pandas()
     table = table[~table["practice"].astype(bool)].assign(unit_trial=table["trial"])
     scored = table[table["correct_answer"].notna() & table["correct"].notna()]
     scored = scored[asked_last(scored)]
     right, lost = scored["correct"].astype(float), scored["outcome"].eq("invalid")
     lost &= kind.converses or kind.role == "script"
-    guessed = right.mask(lost, scored["chance"].astype(float))
     shares = {
-        name: float(one.groupby(scored["unit_trial"]).mean().mean()) if len(one) and one.notna().all() else None
-        for name, one in {"right": right, "unread": lost.astype(float), "if_guessed": guessed}.items()
+        "right": right,
+        "unread": lost.astype(float),
+        "if_guessed": right.mask(lost, scored["chance"].astype(float)),
     }
-    return {"done": int(table["trial"].nunique()), **shares}
+    return {"done": int(table["trial"].nunique())} | {
+        name: float(one.groupby(scored["unit_trial"]).mean().mean()) if len(one) and one.notna().all() else None
+        for name, one in shares.items()
+    }

@@ -72,8 +72,12 @@ class Job:
 
 def command_of(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> str:
     """The line that does the same in a terminal."""
-    named = [f"{name}={shlex.quote(value)}" for name, value in (environment or {}).items()]
-    return " ".join([*named, shlex.join(("spanlab", *arguments))])
+    return " ".join(
+        [
+            *(f"{name}={shlex.quote(value)}" for name, value in (environment or {}).items()),
+            shlex.join(("spanlab", *arguments)),
+        ]
+    )
 
 
 def file_inside(folder: Path, path: str) -> Path:
@@ -122,8 +126,15 @@ class Jobs:
             when the data folder cannot be written, or no process can be started.
         """
         try:
-            about = {"arguments": [*arguments], "paradigm": paradigm, "address": address}
-            return self._start({**about, "environment": dict(environment or {})}, secret or {})
+            return self._start(
+                {
+                    "arguments": [*arguments],
+                    "paradigm": paradigm,
+                    "address": address,
+                    "environment": dict(environment or {}),
+                },
+                secret or {},
+            )
         except OSError as error:
             raise SpanLabError(f"cannot start this in {self._folder}: {error.strerror or error}") from None
 

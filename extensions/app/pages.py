@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from importlib.resources import files
@@ -20,10 +20,9 @@ from starlette.routing import Route
 
 import spanlab
 from spanlab.analysis.figures import MarkedAnswers
-from spanlab.core import SpanLabError
 from spanlab.core.kit import page_files
 from spanlab.core.locale import sentences
-from spanlab.paradigms import load_paradigm
+from spanlab.paradigms import Paradigm, load_paradigm
 from spanlab.paradigms.language.yaml_source import titled
 
 from . import shown
@@ -35,6 +34,7 @@ from .asking import (
     resume_arguments,
     serve_arguments,
     served,
+    source_of,
     window_arguments,
 )
 from .curves import Curves, Theme
@@ -44,7 +44,7 @@ from .points import trials_of
 from .replies import COLUMNS, Replies
 from .reports import KINDS, SANDBOX, Report, Reports
 from .studies import OF_STUDY, Studies, StudyPages
-from .web import NEWEST, MissingError, asked_by, free_port, jobs_as_json, say
+from .web import NEWEST, MissingError, RefusedError, asked_by, free_port, jobs_as_json, say
 from .writing import Writing
 
 #: what the first page leads to: its sentence, and its address
@@ -149,11 +149,14 @@ class AppPages:
             return JSONResponse(await run_in_threadpool(writing.faults))
 
         async def trial(request: Request) -> Response:
-            levels = {name: _value(level) for name, level in request.query_params.items() if name != "number"}
-            return JSONResponse(await run_in_threadpool(writing.trial, levels, _number(request)))
+            return JSONResponse(await run_in_threadpool(writing.trial, _levels(request), _number(request)))
 
-        doors = {"": page, "/state": state, "/faults": faults, "/trial": trial}
-        return [Route(f"/writing{end}", answers) for end, answers in doors.items()]
+        return [
+            Route("/writing", page),
+            Route("/writing/state", state),
+            Route("/writing/faults", faults),
+            Route("/writing/trial", trial),
+        ]
 
     def look_ahead(self) -> None:
         """Read what takes longest, before anybody asks for it."""
@@ -165,32 +168,34 @@ class AppPages:
     async def home(self, request: Request) -> Response:
         """The doors to all else, what was done last, and what is running."""
         lines = await run_in_threadpool(self.index.lines)
-        running = [job for job in await run_in_threadpool(self.jobs.all) if job.state == "runs"]
         return self._page(
             "home.html",
             doors=_DOORS,
             lines=lines[:NEWEST],
             count=len(lines),
-            jobs=running,
+            jobs=[job for job in await run_in_threadpool(self.jobs.all) if job.state == "runs"],
             unread=await self._unread(jobs=True),
         )
 
     async def wall(self, request: Request) -> Response:
         """All paradigms."""
         cards = await run_in_threadpool(self.catalogue.cards)
-        kinds = {
-            kind: sorted({name for card in cards for name in getattr(card, kind)}) for kind in ("domains", "functions")
-        }
-        return self._page("wall.html", cards=cards, kinds=kinds)
+        return self._page(
+            "wall.html",
+            cards=cards,
+            kinds={
+                kind: sorted({name for card in cards for name in getattr(card, kind)})
+                for kind in ("domains", "functions")
+            },
+        )
 
     async def paradigm(self, request: Request) -> Response:
         """One paradigm: play it, take it, let others take it, see the curves."""
-        name = _known(request)
-        card = await run_in_threadpool(self.catalogue.card, name)
+        paradigm = await self._paradigm(request)
         return self._page(
             "paradigm.html",
-            card=card,
-            factors=shown.factors(name),
+            card=await run_in_threadpool(self.catalogue.card, paradigm),
+            factors=shown.factors(paradigm),
             observers=_OBSERVERS,
             data=str(self.data),
             providers=[one["name"] for one in await run_in_threadpool(providers)],
@@ -256,8 +261,11 @@ class AppPages:
 
     async def all_reports(self, request: Request) -> Response:
         """The reports that were made."""
-        reports = await run_in_threadpool(self.reports.all)
-        return self._page("reports.html", reports=reports, unread=await self._unread(jobs=True))
+        return self._page(
+            "reports.html",
+            reports=await run_in_threadpool(self.reports.all),
+            unread=await self._unread(jobs=True),
+        )
 
     async def report(self, request: Request) -> Response:
         """A report, as it was made; or how far it is."""
@@ -277,12 +285,15 @@ class AppPages:
             if lines and number >= 0
             else None
         )
-        source = {
-            "address": f"/reports/{report.name}#{quote(asked.get('figure', ''))}",
-            "titles": {},
-            "changed": report.changed(everything),
-        }
-        return await self._points(answers, lines, source)
+        return await self._points(
+            answers,
+            lines,
+            {
+                "address": f"/reports/{report.name}#{quote(asked.get('figure', ''))}",
+                "titles": {},
+                "changed": report.changed(everything),
+            },
+        )
 
     async def _unread(self, *, jobs: bool = False) -> list[str]:
         """The folders that could not be read, below the data folder: of sessions, and of what was
@@ -316,37 +327,51 @@ class AppPages:
         if answers is None:
             raise MissingError
         found = await run_in_threadpool(answers.find)
-        trials = await run_in_threadpool(trials_of, found)
         names = [line.session for line in lines]
-        paths = {line.session: line.path for line in lines if names.count(line.session) == 1}
-        agents = sorted(set(found["agent"].astype(str)))
         return self._page(
-            "points.html", source=source, agents=agents, conditions=answers.conditions, trials=trials, paths=paths
+            "points.html",
+            source=source,
+            agents=sorted(set(found["agent"].astype(str))),
+            conditions=answers.conditions,
+            trials=await run_in_threadpool(trials_of, found),
+            paths={line.session: line.path for line in lines if names.count(line.session) == 1},
         )
+
+    async def _paradigm(self, request: Request) -> Paradigm:
+        """The paradigm of an address."""
+        if not (source := await run_in_threadpool(source_of, request.path_params["name"], self.data, self.index.lines)):
+            raise MissingError
+        return load_paradigm(source)
+
+    def _answered(self, request: Request) -> list[SessionLine]:
+        """The sessions with finished trials of the paradigm of an address."""
+        return [line for line in self.index.of_paradigm(str(request.path_params["name"])) if line.done]
 
     # -- parts of pages ----------------------------------------------------------------------------
 
     async def thumbnail(self, request: Request) -> Response:
         """A display of a paradigm."""
         return Response(
-            await run_in_threadpool(shown.thumbnail, _known(request)),
+            await run_in_threadpool(shown.thumbnail, (await self._paradigm(request)).name),
             media_type="image/png",
             headers={"cache-control": "private, max-age=3600"},
         )
 
     async def play(self, request: Request) -> Response:
         """The displays of a trial that nobody takes."""
-        paradigm = load_paradigm(_known(request))
-        levels = {name: _value(level) for name, level in request.query_params.items() if name != "number"}
-        pictures = await run_in_threadpool(shown.played, paradigm, levels, _number(request))
-        return JSONResponse([{**asdict(one), "phase": say(one.phase, self.language)} for one in pictures])
+        paradigm = await self._paradigm(request)
+        return JSONResponse(
+            [
+                {**asdict(one), "phase": say(one.phase, self.language)}
+                for one in await run_in_threadpool(shown.played, paradigm, _levels(request), _number(request))
+            ]
+        )
 
     async def live(self, request: Request) -> Response:
         """The sessions of a paradigm, what is running, and which figures there are."""
-        name = _known(request)
+        name = str(request.path_params["name"])
         lines = await run_in_threadpool(self.index.of_paradigm, name)
         answered = [line for line in lines if line.done]
-        figures = await run_in_threadpool(self.curves.names, answered) if answered else ()
         jobs = [job for job in await run_in_threadpool(self.jobs.all) if job.paradigm == name]
         await run_in_threadpool(self._end_served, jobs, lines)
         return self._page(
@@ -354,39 +379,36 @@ class AppPages:
             lines=lines[:_ON_PAGE],
             jobs=await jobs_as_json(jobs),
             running=any(job.state == "runs" for job in jobs),
-            figures=figures,
+            figures=await run_in_threadpool(self.curves.names, answered) if answered else (),
             state=hash(tuple(line.state for line in answered)),
         )
 
     async def figure(self, request: Request) -> Response:
         """A figure of all sessions of a paradigm."""
-        lines = [line for line in await run_in_threadpool(self.index.of_paradigm, _known(request)) if line.done]
+        lines = await run_in_threadpool(self._answered, request)
         theme: Theme = "dark" if request.query_params.get("theme") == "dark" else "light"
-        name = str(request.path_params["figure"])
-        if not lines or not (drawn := await run_in_threadpool(self.curves.curve, name, lines, theme)):
+        if not lines or not (
+            drawn := await run_in_threadpool(self.curves.curve, str(request.path_params["figure"]), lines, theme)
+        ):
             raise MissingError
         return Response(drawn, media_type="image/svg+xml")
 
     async def points(self, request: Request) -> Response:
         """The trials behind a point of a figure."""
         asked = request.query_params
-        lines = [line for line in await run_in_threadpool(self.index.of_paradigm, _known(request)) if line.done]
+        lines = await run_in_threadpool(self._answered, request)
         mark = _value(asked.get("mark", "{}"))
         if not lines or not isinstance(mark, dict):
             raise MissingError
-        answers = await run_in_threadpool(
-            self.curves.answers, (asked.get("figure", ""), lines[0].paradigm), lines, mark
-        )
         return await self._points(
-            answers,
+            await run_in_threadpool(self.curves.answers, (asked.get("figure", ""), lines[0].paradigm), lines, mark),
             lines,
             {"address": f"/paradigms/{quote(lines[0].paradigm)}", "titles": lines[0].titles, "changed": False},
         )
 
     async def report_page(self, request: Request) -> Response:
         """The page of a report, which runs in a sandbox."""
-        report = await self._report(request)
-        if not (page := await run_in_threadpool(self.reports.page, report.name)):
+        if not (page := await run_in_threadpool(self.reports.page, (await self._report(request)).name)):
             raise MissingError
         return HTMLResponse(page, headers={"content-security-policy": SANDBOX})
 
@@ -415,10 +437,9 @@ class AppPages:
 
     async def estimate(self, request: Request) -> Response:
         """Say what a session of a machine is going to cost, before it begins."""
-        asked = await asked_by(request)
-        return JSONResponse(
-            {"said": await run_in_threadpool(estimate, asked, self.data, await run_in_threadpool(self.index.lines))}
-        )
+        asked, lines = await asked_by(request), await run_in_threadpool(self.index.lines)
+        asked["paradigm"] = await run_in_threadpool(source_of, str(asked.get("paradigm")), self.data, lambda: lines)
+        return JSONResponse({"said": await run_in_threadpool(estimate, asked, self.data, lines)})
 
     async def start(self, request: Request) -> Response:
         """Start a command."""
@@ -428,23 +449,20 @@ class AppPages:
         if kind.startswith("study-"):
             arguments, address = await run_in_threadpool(self.studies.command, kind, asked)
             return await self._begin(arguments, f"{OF_STUDY}{asked['study']}", asked, address)
-        if asked.get("paradigm") not in spanlab.list_paradigms():
-            raise SpanLabError("there is no such paradigm")
-        lines = await run_in_threadpool(self.index.lines)
-        if kind == "take":
-            arguments, address = await run_in_threadpool(
-                serve_arguments, asked, self.data, lines, self.language, free_port()
-            )
-        elif kind == "window":
-            arguments, address = await run_in_threadpool(window_arguments, asked, self.data, lines, self.language), ""
-        elif kind == "replay":
-            arguments, address = await run_in_threadpool(replay_arguments, asked, self.data, lines), ""
-        elif kind == "resume":
-            arguments, address = await run_in_threadpool(resume_arguments, asked, self.data, lines, free_port())
-        else:
+        about, lines = str(asked.get("paradigm")), await run_in_threadpool(self.index.lines)
+        if not (source := await run_in_threadpool(source_of, about, self.data, lambda: lines)):
+            raise RefusedError("paradigm")
+        asked["paradigm"] = source
+        commands: dict[str, Callable[[], tuple[list[str], str]]] = {
+            "take": lambda: serve_arguments(asked, self.data, lines, self.language, free_port()),
+            "window": lambda: (window_arguments(asked, self.data, lines, self.language), ""),
+            "replay": lambda: (replay_arguments(asked, self.data, lines), ""),
+            "resume": lambda: resume_arguments(asked, self.data, lines, free_port()),
+        }
+        if kind not in commands:
             raise MissingError
-        shown_and_secret = await run_in_threadpool(served, asked) if kind in ("replay", "resume") else ()
-        return await self._begin(arguments, asked["paradigm"], asked, address, *shown_and_secret)
+        arguments, address = await run_in_threadpool(commands[kind])
+        return await self._begin(arguments, about, asked, address, *await run_in_threadpool(served, asked))
 
     async def _begin(
         self,
@@ -481,8 +499,8 @@ class AppPages:
 
     async def stop(self, request: Request) -> Response:
         """End what was started, as Ctrl-C does."""
-        names = [job.name for job in await run_in_threadpool(self.jobs.all)]
-        if (name := str(request.path_params["name"])) not in names:
+        name = str(request.path_params["name"])
+        if all(job.name != name for job in await run_in_threadpool(self.jobs.all)):
             raise MissingError
         await run_in_threadpool(self.jobs.stop, name)
         return JSONResponse({})
@@ -523,13 +541,12 @@ def _with_its_trials(line: SessionLine, lines: Sequence[SessionLine]) -> list[tu
     """The sessions that may have the trials of one, with their answerers: those that repeat it,
     that it repeats, and that have its seed."""
     names = {line.session, line.like} - {""}
-    same = [
-        one
+    return [
+        (one.path, one.who)
         for one in lines
         if one.paradigm == line.paradigm
         and (one.session in names or one.like in names or (line.seed is not None and one.seed == line.seed))
     ]
-    return [(one.path, one.who) for one in same]
 
 
 def _searched(lines: Sequence[SessionLine], text: str, paradigm: str) -> list[SessionLine]:
@@ -554,18 +571,15 @@ def _value(text: str) -> Any:
         raise MissingError from None
 
 
+def _levels(request: Request) -> dict[str, Any]:
+    """The levels of the trial that is wanted."""
+    return {name: _value(level) for name, level in request.query_params.items() if name != "number"}
+
+
 def _number(request: Request) -> int:
     """Which of the trials that can be played is wanted."""
     text = request.query_params.get("number", "0")
     return int(text) % 1000 if text.isdecimal() else 0
-
-
-def _known(request: Request) -> str:
-    """The paradigm of an address."""
-    name = str(request.path_params["name"])
-    if name not in spanlab.list_paradigms():
-        raise MissingError
-    return name
 
 
 def _template(name: str) -> str:

@@ -20,6 +20,8 @@ _NOWHERE = "https://point.invalid/?"
 _LINK = re.compile(r'<a xlink:href="https://point\.invalid/\?([^"]*)"[^>]*>(<path aria-label=")([^"]*)"')
 #: What was drawn as a link, but leads nowhere: published people and models have no trials here.
 _NO_LINK = re.compile(r'<a xlink:href="[^"]*"[^>]*>(<path[^>]*/>)</a>')
+#: A group without marks, which would be read aloud as a mark without a name.
+_NO_MARKS = re.compile(r'(<g[^>]*) role="graphics-symbol" aria-roledescription="[^"]* container"/>')
 #: The fields of a figure's data that tell a mark from all others, by its role; the other fields are
 #: its numbers.
 _TELLING: Mapping[str, Sequence[str]] = {
@@ -68,22 +70,23 @@ def _linked(part: Any) -> Any:
 
 def addressed(svg: str, paradigm: str, figure: str) -> str:
     """A drawing with the addresses of the app in its links, each with the name of its mark."""
-    address = f"/paradigms/{quote(paradigm)}/points?figure={quote(figure)}"
 
     def link(found: re.Match[str]) -> str:
         name = escape(re.sub(r"; (?:who: [^;]*|trials: .*)", "", unescape(found[3])), quote=True)
-        return f'<a href="{address}&amp;{found[1]}" aria-label="{name}">{found[2]}{name}"'
+        return (
+            f'<a href="/paradigms/{quote(paradigm)}/points?figure={quote(figure)}&amp;{found[1]}" aria-label="{name}">'
+            f'{found[2]}{name}"'
+        )
 
-    return _NO_LINK.sub(r"\1", _LINK.sub(link, svg))
+    return _NO_MARKS.sub(r"\1/>", _NO_LINK.sub(r"\1", _LINK.sub(link, svg)))
 
 
 def trials_of(answers: pd.DataFrame) -> list[dict[str, str]]:
     """The trials of some answers, each once, by session and number: the name of the ``session``, the
     ``key`` of the trial in it, and the ``mark`` of those answers that the point or bar is computed from."""
-    found = answers.groupby(["session", "trial"], observed=True, sort=False)["correct"]
     trials = [
         {"session": str(session), "key": _key(trial), "mark": marked([bool(one) for one in right.dropna()])}
-        for (session, trial), right in found
+        for (session, trial), right in answers.groupby(["session", "trial"], observed=True, sort=False)["correct"]
     ]
     return sorted(
         trials,

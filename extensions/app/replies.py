@@ -22,7 +22,7 @@ from spanlab.sessions.transcripts import Transcript
 
 from .index import SessionIndex, SessionLine
 from .shown import answer_mark, given_answer, question_of
-from .web import said_levels
+from .web import RefusedError, said_levels
 
 #: so many letters of a reply stand in the table
 _SHOWN = 160
@@ -100,10 +100,9 @@ class Replies:
     def page_data(self) -> dict[str, Any]:
         """The table as the page has it, with the state by which it is seen that it has changed."""
         sessions = self.sessions()
-        converse = sorted({one.line.kind for one in sessions if kind_named(one.line.kind).converses})
         return {
             "columns": COLUMNS,
-            "models": converse,
+            "models": sorted({one.line.kind for one in sessions if kind_named(one.line.kind).converses}),
             "rows": [row for one in sessions for row in one.rows],
             "unread": self.unread,
             "state": self.state(),
@@ -124,7 +123,7 @@ class Replies:
         """
         found = {one.line.path: one for one in self.sessions()}
         if path not in found or key not in found[path].trials:
-            raise SpanLabError(f"{path} has no finished trial {key}")
+            raise RefusedError("trial", session=path, trial=key)
         first, (trial_id, _) = found[path], found[path].trials[key]
         taken = _taken(str(self.data / path), first.line.state)[key]
         asked = [step for step in taken.trial.steps if step.percept.ask is not None]
@@ -197,12 +196,15 @@ def _answered(data: Path, line: SessionLine, language: str) -> Answered:
         ):
             trials[event["trial"]][1].append(event)
     prices = info.get("prices") or {}
-    rows = [
-        _row(line, key, said_levels(started[key]["levels"], language), event, prices)
-        for key, (_, questions) in trials.items()
-        for event in questions
-    ]
-    return Answered(line, rows, trials)
+    return Answered(
+        line,
+        [
+            _row(line, key, said_levels(started[key]["levels"], language), event, prices)
+            for key, (_, questions) in trials.items()
+            for event in questions
+        ],
+        trials,
+    )
 
 
 def _row(
@@ -291,5 +293,6 @@ def _one_script() -> str:
     """The page's script with the kit in it: pages that are files may load no modules."""
     kit = (files("spanlab.core.kit") / "kit.js").read_text("utf-8").replace("export ", "")
     own = (files("spanlab.extensions.app") / "page" / "replies.js").read_text("utf-8")
-    lines = [line for line in own.splitlines(keepends=True) if not line.startswith("import ")]
-    return f"{{\n{kit}{''.join(lines)}}}\n"
+    return "".join(
+        ["{\n", kit, *(line for line in own.splitlines(keepends=True) if not line.startswith("import ")), "}\n"]
+    )

@@ -15,12 +15,13 @@ from threading import Lock
 from typing import Any
 
 from spanlab.analysis.figures import MarkedAnswers
-from spanlab.core import SpanLabError, make_folder, write_json
+from spanlab.core import make_folder, write_json
 
 from .curves import Curves
 from .index import SessionLine
 from .jobs import Job, Jobs, file_inside
 from .points import mark_of
+from .web import RefusedError
 
 #: The first picture of a report, whose marks have numbers in the page itself.
 OVERVIEW = "overview"
@@ -92,7 +93,7 @@ class Reports:
             when no session is chosen, or none has a finished trial.
         """
         if not any(line.done for line in chosen):
-            raise SpanLabError("choose sessions with finished trials")
+            raise RefusedError("report")
         everything = len(chosen) == len(lines)
         about = "\n".join([*sorted(line.path for line in chosen), *rules])
         name = "all" if everything and not rules else hashlib.sha256(about.encode()).hexdigest()[:16]
@@ -141,10 +142,8 @@ class Reports:
             if _NAME.fullmatch(job.report) and job.report not in seen:
                 seen.add(job.report)
                 try:
-                    chosen = json.loads(file_inside(self._folder, f"{job.report}/{_CHOSEN}").read_text("utf-8"))[
-                        "sessions"
-                    ]
-                    yield Report(job.report, dict(chosen.items()), job)
+                    chosen = json.loads(file_inside(self._folder, f"{job.report}/{_CHOSEN}").read_text("utf-8"))
+                    yield Report(job.report, dict(chosen["sessions"].items()), job)
                 except FileNotFoundError:
                     continue  # it was deleted, and can be made again
                 except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):

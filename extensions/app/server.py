@@ -11,6 +11,7 @@ import secrets
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 import uvicorn
@@ -23,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from spanlab.core import SpanLabError
 
 from .pages import AppPages
-from .web import MissingError
+from .web import MissingError, RefusedError
 
 SAFE = {
     "content-security-policy": (
@@ -124,8 +125,13 @@ async def _fault(request: Request, error: Exception) -> Response:
 
 def application(data: Path, language: str, gate: Gate, file: Path | None = None) -> ASGIApp:
     """The app behind its gate."""
+
+    async def said(request: Request, error: Any) -> Response:
+        return JSONResponse(error.said(language), 422)
+
     handlers = {
         MissingError: _missing,
+        RefusedError: said,
         SpanLabError: _refused,
         ValueError: _refused,
         Exception: _fault,
@@ -146,10 +152,14 @@ def application(data: Path, language: str, gate: Gate, file: Path | None = None)
 def make_server(data: Path, port: int, language: str = "en", file: Path | None = None) -> tuple[uvicorn.Server, Gate]:
     """The server, which does not run yet, and its gate."""
     gate = Gate()
-    app = application(data, language, gate, file)
     return uvicorn.Server(
         uvicorn.Config(
-            app, host="127.0.0.1", port=port, log_level="error", server_header=False, timeout_graceful_shutdown=2
+            application(data, language, gate, file),
+            host="127.0.0.1",
+            port=port,
+            log_level="error",
+            server_header=False,
+            timeout_graceful_shutdown=2,
         )
     ), gate
 

@@ -27,6 +27,8 @@ from spanlab.sessions.transcripts import Transcript
 from spanlab.stimuli import BACKGROUND, Stimulus
 from spanlab.stimuli.render import picture, render
 
+from .web import RefusedError
+
 #: pixels of a side: of displays that are played, of those of a strip, and of thumbnails
 PLAYED, STRIP, THUMBNAIL = 480, 144, 192
 #: so long is shown what waits for its participant (ms)
@@ -93,7 +95,7 @@ def thumbnail(name: str) -> bytes:
     """The display of a paradigm in which there is most to see, as a PNG file."""
     paradigm = load_paradigm(name)
     trial = compile_trial(paradigm, paradigm.combinations()[len(paradigm.combinations()) // 2], 0)
-    stimuli = [display.stimulus for step in trial.steps for display in step.percept.displays]
+    stimuli = (display.stimulus for step in trial.steps for display in step.percept.displays)
     return png_of(picture(max(stimuli, key=_drawn).scene(), THUMBNAIL))
 
 
@@ -152,9 +154,8 @@ def spots(ask: Ask, answer: Any) -> tuple[Spot, ...]:
     if surface.ordered is not None and (surface.ordered.labels or surface.ordered.written):
         return ()
     where = {region.value: region for region in surface.regions}
-    numbered = surface.ordered is not None
     return tuple(
-        Spot(one.x0, one.y0, one.x1 - one.x0, one.y1 - one.y0, str(number) if numbered else "")
+        Spot(one.x0, one.y0, one.x1 - one.x0, one.y1 - one.y0, "" if surface.ordered is None else str(number))
         for number, value in enumerate(values, start=1)
         if (one := where.get(value)) is not None
     )
@@ -257,14 +258,9 @@ def look_at(data: Path, path: str, key: str, others: Sequence[tuple[str, str]], 
     session = same_trials(data / path)
     taken = {trial.key: trial for trial in taken_trials(session, read_events(data / path), practice=True)}
     if key not in taken:
-        raise SpanLabError(f"{path} has no finished trial {key}")
+        raise RefusedError("trial", session=path, trial=key)
     trial, keys = taken[key], list(taken)
     at = keys.index(key)
-    beside = [
-        _taken_by(data, name, other, same)
-        for other, name in others
-        if other != path and (same := _same(data / other, trial)) is not None
-    ]
     return LookedAt(
         paradigm=session.paradigm.name,
         titles=session.paradigm.titles,
@@ -274,7 +270,14 @@ def look_at(data: Path, path: str, key: str, others: Sequence[tuple[str, str]], 
         levels=trial.start["levels"],
         strip=pictures([step.percept for step in trial.trial.steps], STRIP),
         questions=[question_of(step) for step in trial.trial.steps if step.percept.ask is not None],
-        takers=[_taken_by(data, who, path, trial), *beside],
+        takers=[
+            _taken_by(data, who, path, trial),
+            *(
+                _taken_by(data, name, other, same)
+                for other, name in others
+                if other != path and (same := _same(data / other, trial)) is not None
+            ),
+        ],
     )
 
 
@@ -298,8 +301,14 @@ def _same(folder: Path, trial: TakenTrial) -> TakenTrial | None:
     with suppress(SpanLabError):
         events = read_events(folder)
         if any(event["event"] == "trial_start" and event["trial_id"] == wanted for event in events):
-            taken = taken_trials(same_trials(folder), events, practice=True)
-            return next((one for one in taken if one.start["trial_id"] == wanted), None)
+            return next(
+                (
+                    one
+                    for one in taken_trials(same_trials(folder), events, practice=True)
+                    if one.start["trial_id"] == wanted
+                ),
+                None,
+            )
     return None
 
 
@@ -333,10 +342,10 @@ def marked(right: Sequence[bool]) -> Mark:
 
 def given_answer(ask: Ask, line: Mapping[str, Any]) -> GivenAnswer:
     """A recorded answer to a question."""
-    mark, value = answer_mark(line), line["value"]
+    value = line["value"]
     answer = "" if value is None else _written(ask, value)
     reply = line["raw"] if isinstance(line["raw"], str) else ""
-    return GivenAnswer(answer, mark, line["rt_ms"], line["outcome"], reply, spots(ask, value))
+    return GivenAnswer(answer, answer_mark(line), line["rt_ms"], line["outcome"], reply, spots(ask, value))
 
 
 def _conversation(folder: Path, kind: str, key: str) -> tuple[tuple[str, str], ...]:
@@ -403,17 +412,14 @@ class Catalogue:
             if not self._cards:
                 paradigms = [load_paradigm(name) for name in spanlab.list_paradigms()]
                 known = self._known(paradigms)
-                self._cards = tuple(
-                    Card(
-                        one.name, one.titles, one.domains, one.functions, bool(conditions(one.name)), one.name in known
-                    )
-                    for one in paradigms
-                )
+                self._cards = tuple(_card(one, one.name in known) for one in paradigms)
             return self._cards
 
-    def card(self, name: str) -> Card:
-        """One of them."""
-        return next(card for card in self.cards() if card.name == name)
+    def card(self, paradigm: Paradigm) -> Card:
+        """One of them, or one of somebody's own."""
+        return next((card for card in self.cards() if card.name == paradigm.name), None) or _card(
+            paradigm, _network_knows(paradigm)
+        )
 
     def _known(self, paradigms: Sequence[Paradigm]) -> frozenset[str]:
         """The names of those that a network knows."""
@@ -429,11 +435,17 @@ class Catalogue:
         return frozenset(known)
 
 
+def _card(one: Paradigm, network: bool) -> Card:
+    return Card(one.name, one.titles, one.domains, one.functions, bool(conditions(one.name)), network)
+
+
 def _network_knows(paradigm: Paradigm) -> bool:
     """Return whether one of the networks that ship was trained on all that a paradigm sets
     networks."""
-    trials = (compile_trial(paradigm, levels, 0) for levels in paradigm.combinations())
-    views = [paradigm.network_view(trial.steps[0].truth.levels) for trial in trials]
+    views = [
+        paradigm.network_view(compile_trial(paradigm, levels, 0).steps[0].truth.levels)
+        for levels in paradigm.combinations()
+    ]
     return all(view is not None for view in views) and any(
         {view.task for view in views if view is not None} <= known for known in _networks()
     )
@@ -450,8 +462,6 @@ def _networks() -> tuple[frozenset[str], ...]:
         return ()
 
 
-def factors(name: str) -> dict[str, Sequence[Any]]:
+def factors(paradigm: Paradigm) -> dict[str, Sequence[Any]]:
     """The factors of a paradigm with several levels, in its order."""
-    return {
-        factor: declared.levels for factor, declared in load_paradigm(name).factors.items() if len(declared.levels) > 1
-    }
+    return {factor: declared.levels for factor, declared in paradigm.factors.items() if len(declared.levels) > 1}

@@ -31,7 +31,7 @@ from .asking import listed_in
 from .curves import Kept
 from .index import SessionIndex, SessionLine
 from .jobs import Job, Jobs
-from .web import MissingError, as_others_open, asked_by, first_free, free_port, jobs_as_json
+from .web import MissingError, RefusedError, as_others_open, asked_by, first_free, free_port, jobs_as_json
 
 #: what begins the names of what jobs are about, where that is a study
 OF_STUDY = "study:"
@@ -66,7 +66,7 @@ class Studies:
     def names(self) -> list[str]:
         """The studies whose files are here, by the names of the files."""
         return sorted(
-            {file.stem for file in self.folder.glob("*.y*ml") if _NAME.fullmatch(file.stem) and _study_in(file)}
+            {file.stem for file in self.folder.glob("*.y*ml") if _NAME.fullmatch(file.stem) and study_in(file)}
         )
 
     def file(self, name: str) -> Path:
@@ -78,7 +78,7 @@ class Studies:
             when there is none of this name.
         """
         if name not in self.names():
-            raise SpanLabError(f"there is no study {name}")
+            raise RefusedError("study", name=name)
         return next(file for file in (self.folder / f"{name}{end}" for end in (".yaml", ".yml")) if file.is_file())
 
     def make(self, name: str, title: str) -> str:
@@ -101,15 +101,13 @@ class Studies:
         file = self.file(name)
         text = str(asked["text"]) if "text" in asked else written(_with_texts(asked["data"], asked.get("texts") or {}))
         if asked.get("save") and asked.get("since", _since(file)) != _since(file):
-            raise SpanLabError(
-                "the file has been changed meanwhile, by an editor or another page: load this page again"
-            )
+            raise RefusedError("changed")
         if asked.get("save") and "\ufffd" in text:
-            raise SpanLabError("the file was not in UTF-8: write the letters that are shown as \ufffd anew")
+            raise RefusedError("letters")
         said = self._checked(file, text, details=bool(asked.get("save")))
         if asked.get("save") and not said["wrong"]:
-            if said["data"].get("study") != _study_in(file):
-                raise SpanLabError("the name of a study stays: its data are found by it")
+            if said["data"].get("study") != study_in(file):
+                raise RefusedError("name")
             file.write_text(text, encoding="utf-8")
         return {"text": text, "texts": _texts(said["data"]), "since": _since(file), **said}
 
@@ -145,25 +143,25 @@ class Studies:
         questions = [line.strip() for line in str(asked.get("questions", "")).splitlines() if line.strip()]
         points = str(asked.get("points", "7"))
         if not questions or not points.isdecimal():
-            raise SpanLabError("write at least one question, one on each line")
+            raise RefusedError("questions")
         ends = {1: str(asked.get("low", "")).strip(), int(points): str(asked.get("high", "")).strip()}
         rating = {"from": 1, "to": int(points), "labels": {at: label for at, label in ends.items() if label}}
-        own = f"{_study_in(self.file(name))}_questions"
-        called = first_free(own, lambda one: (self.folder / f"{one}.yaml").exists())
+        called = first_free(
+            f"{study_in(self.file(name))}_questions", lambda one: (self.folder / f"{one}.yaml").exists()
+        )
         file = self.folder / f"{called}.yaml"
-        steps = [
-            {
-                "phase": f"question_{at}",
-                "show": {"blank": {}},
-                "ask": {"rating": rating, "prompt": dict.fromkeys(languages, question)},
-            }
-            for at, question in enumerate(questions, start=1)
-        ]
         content = {
             "paradigm": called,
             "version": 1,
             "title": {language: sentence("app.questionnaire", language) for language in languages},
-            "timeline": steps,
+            "timeline": [
+                {
+                    "phase": f"question_{at}",
+                    "show": {"blank": {}},
+                    "ask": {"rating": rating, "prompt": dict.fromkeys(languages, question)},
+                }
+                for at, question in enumerate(questions, start=1)
+            ],
             "instructions": {language: sentence("app.please_answer", language) for language in languages},
             "questionnaire": True,
         }
@@ -188,13 +186,13 @@ class Studies:
                 "summary": "",
                 **dict.fromkeys(("people", "sessions", "visits", "fields", "languages"), ()),
             }
-        visits = sorted((self.data / study.name).glob("*/session-*"))
+        of_study = self.data / study.name
         return {
             "problem": "",
             "summary": str(status).partition("\n\n")[2],
             "people": status.to_dict().get("participants", []),
             "sessions": [dict(zip(seen.header, row, strict=True)) for row in seen.rows],
-            "visits": [str(visit.relative_to(self.data / study.name)) for visit in visits],
+            "visits": [str(visit.relative_to(of_study)) for visit in sorted(of_study.glob("*/session-*"))],
             "fields": [[field.name, field.label] for field in study.fields],
             "languages": [*study.languages],
         }
@@ -212,7 +210,7 @@ class Studies:
         lead to where the study is being served."""
         count = str(asked.get("n", "1"))
         if not count.isdecimal() or not 1 <= int(count) <= _MOST_LINKS:
-            raise SpanLabError(f"the number of links is 1 to {_MOST_LINKS}; found '{count}'")
+            raise RefusedError("links", most=_MOST_LINKS, found=count)
         serves = [as_others_open(job) for job in self.jobs(name) if job.address and job.state == "runs"]
         address = str(asked.get("address", "")).strip() or next(iter(serves), "")
         given = {"address": address.rstrip("/")} if address else {}
@@ -220,8 +218,7 @@ class Studies:
         if address and (online is None or (online.admission == "open" and online.identifier is None)):
             return {"links": [_pictured({"link": f"{given['address']}/"})]}
         made = _ADDED.study_links(self.file(name), n=int(count), data=self.data, **given)
-        found: list[dict[str, str]] = made.tables["links"]
-        return {"links": [*map(_pictured, found)]}
+        return {"links": [*map(_pictured, made.tables["links"])]}
 
     def act(self, name: str, asked: Mapping[str, Any]) -> dict[str, list[str]]:
         """Note something about a session, or remove a participant; what the command has ``said``."""
@@ -230,9 +227,9 @@ class Studies:
         if asked.get("what") == "withdraw":
             person = str(asked.get("participant", ""))
             if not person or asked.get("again") != person:
-                raise SpanLabError("type the code of the participant a second time: the data are removed for good")
+                raise RefusedError("withdrawal")
             return {"said": spanlab.study_withdraw(self.file(name), person, data=self.data, yes=True).lines}
-        raise SpanLabError("there is no such action")
+        raise RefusedError("command")
 
     def visit(self, name: str, asked: Mapping[str, Any]) -> Path:
         """The folder of a session of the study.
@@ -243,7 +240,7 @@ class Studies:
             when it is none.
         """
         if (visit := str(asked.get("visit", ""))) not in self.now(name)["visits"]:
-            raise SpanLabError("choose a session of the study")
+            raise RefusedError("visit")
         return self.data / self.study(name).name / visit
 
     def command(self, kind: str, asked: Mapping[str, Any]) -> tuple[list[str], str]:
@@ -261,10 +258,13 @@ class Studies:
         if kind == "study-run":
             return ["run", str(file), *_who(self.study(name), asked), *data], ""
         if kind == "study-serve":
+            serving = [job.address for job in self.jobs(name) if job.address and job.state == "runs"]
+            if serving and not asked.get("only_command"):
+                raise RefusedError("served", name=name, address=serving[0])
             port = free_port(next((int(job.option("--port") or 0) for job in self.jobs(name) if job.address), 0))
             host = "0.0.0.0" if asked.get("network") else "127.0.0.1"
-            arguments = ["serve", str(file), "--host", host, "--port", str(port)]
-            return [*arguments, *(["--pilot"] if asked.get("pilot") else []), *data], f"http://127.0.0.1:{port}/"
+            more = [*(["--pilot"] if asked.get("pilot") else []), *data]
+            return ["serve", str(file), "--host", host, "--port", str(port), *more], f"http://127.0.0.1:{port}/"
         if kind == "study-resume":
             folder, options = str(self.visit(name, asked)), ("skip", "repeat", "reason")
             return ["resume", folder, *(word for option in options for word in _option(option, asked))], ""
@@ -272,7 +272,7 @@ class Studies:
             return ["scores-by-person", of_study, *self.excluding(name), "-o", f"{of_study}-scores"], ""
         if kind == "study-export" and (form := asked.get("format")) in FORMATS:
             return ["export", str(form), *self._kept(name), "-o", first_free(f"{of_study}-{form}", os.path.exists)], ""
-        raise SpanLabError("there is no such command")
+        raise RefusedError("command")
 
     def keep_exclusions(self, name: str, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Write the rules by which data of a study are left out, if they can be applied; empty ones are
@@ -307,7 +307,7 @@ class Studies:
         """
         of_study = f"{self.study(name).name}/"
         if not (lines := [line for line in self._index.lines() if line.path.startswith(of_study)]):
-            raise SpanLabError("nobody has taken part yet")
+            raise RefusedError("no_people")
         return lines
 
     def _kept(self, name: str) -> list[str]:
@@ -320,7 +320,7 @@ class Studies:
             for rules in ((), read_rules(self._rules(name)))
         )
         if not left:
-            raise SpanLabError("nothing is left: the rules leave out everything")
+            raise RefusedError("nothing_left")
         return [folder for folder, session in folders.items() if session not in before - left]
 
     def excluding(self, name: str) -> list[str]:
@@ -378,8 +378,8 @@ class StudyPages:
         """Who has done what in a study, and what runs."""
         name = str(request.path_params["name"])
         now = await run_in_threadpool(self._studies.now, name)
-        jobs = await jobs_as_json(await run_in_threadpool(self._studies.jobs, name))
-        return self._page("study_now.html", **now, jobs=jobs)
+        jobs = await run_in_threadpool(self._studies.jobs, name)
+        return self._page("study_now.html", **now, jobs=await jobs_as_json(jobs))
 
     async def study_does(self, request: Request) -> Response:
         """What the page of a study asks for at once."""
@@ -412,7 +412,7 @@ def _who(study: Study, asked: Mapping[str, Any]) -> list[str]:
 def _option(name: str, asked: Mapping[str, Any]) -> list[str]:
     value = str(asked.get(name, "")).strip()
     if value.startswith("-"):
-        raise SpanLabError(f"'{value}' cannot be the {name}")
+        raise RefusedError("option", found=value, option=name)
     return [f"--{name}", value] if value else []
 
 
@@ -426,7 +426,7 @@ def _pictured(link: Mapping[str, str]) -> dict[str, str]:
     return {**link, "picture": segno.make(link["link"]).svg_data_uri(scale=3, border=2)}
 
 
-def _study_in(file: Path) -> str:
+def study_in(file: Path) -> str:
     """The name of the study in a file, even where the file is not valid; empty where there is none."""
     readable = file.is_file() and os.access(file, os.R_OK)
     return next(iter(_STUDY.findall(file.read_text(encoding="utf-8", errors="replace") if readable else "")), "")

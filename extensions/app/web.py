@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 
 from spanlab.core import SpanLabError
-from spanlab.core.locale import sentences
+from spanlab.core.locale import sentence, sentences
 
 from .jobs import Job
 
@@ -38,6 +38,24 @@ class MissingError(Exception):
     """There is nothing at an address."""
 
 
+class RefusedError(SpanLabError):
+    """What the app refuses, in a sentence of its own.
+
+    Parameters
+    ----------
+    key : of the sentence
+    values : what stands in its gaps
+    """
+
+    def __init__(self, key: str, **values: object) -> None:
+        super().__init__(sentence(f"app.refused_{key}", "en", **values))
+        self._key, self._values = key, values
+
+    def said(self, language: str) -> dict[str, object]:
+        """The sentence in the language of the pages, and what stands in its gaps."""
+        return {**self._values, "problem": sentence(f"app.refused_{self._key}", language, **self._values)}
+
+
 async def asked_by(request: Request) -> dict[str, Any]:
     """Return what a page asks for.
 
@@ -53,7 +71,7 @@ async def asked_by(request: Request) -> dict[str, Any]:
         with suppress(ValueError, RecursionError):
             asked = json.loads(await request.body())
     if not isinstance(asked, dict):
-        raise SpanLabError("a page of the app asks in JSON")
+        raise RefusedError("json")
     return asked
 
 

@@ -52,8 +52,11 @@ class Writing:
             wrong, said = "\n".join(found.wrong).splitlines(), found.lines
         except (OSError, UnicodeDecodeError, SpanLabError) as error:
             lines, wrong, said = [], [str(error)], []
-        faults = [{"line": int(place[1]) if (place := _LINE.match(one)) else 0, "text": one} for one in wrong]
-        return {"lines": lines, "faults": faults, "said": [] if wrong else said}
+        return {
+            "lines": lines,
+            "faults": [{"line": int(place[1]) if (place := _LINE.match(one)) else 0, "text": one} for one in wrong],
+            "said": [] if wrong else said,
+        }
 
     def trial(self, levels: Mapping[str, Any], number: int) -> dict[str, Any]:
         """A trial of the file as it is now: its displays, the words and the frames.
@@ -93,8 +96,9 @@ def words_of(paradigm: Paradigm, trial: Trial) -> list[tuple[str, str]]:
     language = "en" if "en" in paradigm.instructions else next(iter(paradigm.instructions))
     kinds = dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
     instructions = paradigm.instructions_in(language, trial.levels, False)
-    context = TrialContext(paradigm.name, paradigm.title, language, instructions, tuple(kinds))
-    conversation = Conversation(context, ChatSettings())
+    conversation = Conversation(
+        TrialContext(paradigm.name, paradigm.title, language, instructions, tuple(kinds)), ChatSettings()
+    )
     for step in trial.steps:
         percept = step.shown_after("right")
         if not percept.model_step:

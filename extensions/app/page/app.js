@@ -14,7 +14,7 @@ export function part(name, kind) {
 export async function send(address, asked) {
   const answer = await fetch(address, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(asked) });
   const said = await answer.json().catch(() => ({ problem: `${answer.status}` }));
-  if (!answer.ok) throw new Error(said.problem || `${answer.status}`);
+  if (!answer.ok) throw Object.assign(new Error(said.problem || `${answer.status}`), { server: said.server });
   return said;
 }
 
@@ -141,10 +141,10 @@ export function starting(paradigm, look) {
     }
     form.addEventListener("submit", async (event) => {
       event.preventDefault();
-      const button = /** @type {HTMLButtonElement} */ (event.submitter);
-      button.disabled = true;
+      const button = /** @type {HTMLButtonElement} */ (event.submitter), wanted = asked(form, paradigm, button);
+      button.disabled = true; // and says nothing from now on
       try {
-        const said = await send(`/jobs/${button.dataset.kind}`, asked(form, paradigm, button));
+        const said = await send(`/jobs/${button.dataset.kind}`, wanted);
         if (said.report) {
           const address = `/reports/${encodeURIComponent(said.report)}`;
           if (location.pathname === address) location.reload();
@@ -156,10 +156,19 @@ export function starting(paradigm, look) {
         look();
       } catch (error) {
         tell(error);
+        const server = /** @type {{server?: string}} */ (error).server; // of a record: to be looked at before a key is sent there
+        if (server) for (const [name, value] of Object.entries({ key: "", server })) fill(/** @type {HTMLInputElement} */ (form.elements.namedItem(name)), value);
       }
       button.disabled = false;
     });
   }
+}
+
+/** Fill a field that somebody is to look at. @param {HTMLInputElement} field @param {string} value */
+function fill(field, value) {
+  field.value = value;
+  for (const folded of document.querySelectorAll("details")) folded.open ||= folded.contains(field);
+  field.focus();
 }
 
 /** What machines are going to take. @param {string} paradigm */
@@ -167,11 +176,8 @@ function estimating(paradigm) {
   const form = part("#replay", HTMLFormElement), said = part("#said", HTMLElement);
   part("#estimate", HTMLButtonElement).addEventListener("click", async () => {
     said.replaceChildren(item("…"));
-    try {
-      said.replaceChildren(...(await send("/jobs/estimate", asked(form, paradigm))).said.map(item));
-    } catch (error) {
-      said.replaceChildren(item(error instanceof Error ? error.message : ""));
-    }
+    const found = await send("/jobs/estimate", asked(form, paradigm)).catch((error) => ({ said: [error.message] }));
+    said.replaceChildren(...found.said.map(item));
   });
 }
 

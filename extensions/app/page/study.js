@@ -4,18 +4,22 @@ import { following, send, starting } from "./app.js";
 import { $, button, element, redraw } from "./kit.js";
 
 const fresh = document.querySelector("#new-study");
-if (fresh instanceof HTMLFormElement) {
-  fresh.addEventListener("submit", (event) => {
+if (fresh instanceof HTMLFormElement) asks(fresh, "/studies", () => ({}), (said) => { location.href = said.address; });
+const page = document.querySelector("#study");
+if (page instanceof HTMLElement) study(page, `/studies/${page.dataset.name}`);
+
+/** A form that asks for something at once. @param {HTMLFormElement} form @param {string} address @param {() => object} more @param {(said: any) => void} then */
+function asks(form, address, more, then) {
+  const problem = /** @type {HTMLElement} */ (form.querySelector(".problem"));
+  form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const problem = /** @type {HTMLElement} */ (fresh.querySelector(".problem"));
-    send("/studies", Object.fromEntries(new FormData(fresh))).then(
-      (said) => { location.href = said.address; },
+    const act = /** @type {HTMLButtonElement | null} */ (event.submitter)?.value;
+    send(address, { ...Object.fromEntries(new FormData(form)), ...more(), ...(act ? { what: act } : {}) }).then(
+      (said) => { problem.hidden = true; then(said); },
       (error) => { problem.textContent = error.message; problem.hidden = false; },
     );
   });
 }
-const page = document.querySelector("#study");
-if (page instanceof HTMLElement) study(page, `/studies/${page.dataset.name}`);
 
 /** @param {HTMLElement} page @param {string} address */
 function study(page, address) {
@@ -139,18 +143,8 @@ function study(page, address) {
     if (!said.wrong.length) look();
   });
 
-  /** A form that asks for something at once. @param {string} id @param {string} what @param {(said: any) => void} then */
-  function does(id, what, then) {
-    const one = /** @type {HTMLFormElement} */ ($(id)), problem = /** @type {HTMLElement} */ (one.querySelector(".problem"));
-    one.addEventListener("submit", (event) => {
-      event.preventDefault();
-      const act = /** @type {HTMLButtonElement | null} */ (event.submitter)?.value;
-      send(`${address}/${what}`, { ...Object.fromEntries(new FormData(one)), languages: languages(), ...(act ? { what: act } : {}) }).then(
-        (said) => { problem.hidden = true; then(said); },
-        (error) => { problem.textContent = error.message; problem.hidden = false; },
-      );
-    });
-  }
+  /** @param {string} id @param {string} what @param {(said: any) => void} then */
+  const does = (id, what, then) => asks(/** @type {HTMLFormElement} */ ($(id)), `${address}/${what}`, () => ({ languages: languages() }), then);
   does("questions", "questions", (said) => void change({ paradigms: [...gathered().paradigms, said.file] }));
   const kept = /** @type {HTMLElement} */ ($("exclusions").querySelector("button"));
   does("exclusions", "exclusions", () => { kept.textContent = save.dataset.saved || ""; });

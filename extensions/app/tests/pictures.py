@@ -9,15 +9,12 @@ folder that goes when it ends.
 
 from __future__ import annotations
 
-import re
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Generator, Sequence
-from contextlib import chdir, contextmanager
+from collections.abc import Sequence
+from contextlib import chdir
 from itertools import product
 from pathlib import Path
 
@@ -29,6 +26,8 @@ from spanlab.api.starting import Kind
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.append(str(ROOT / "tests" / "helpers" / "browser"))
 from chromium import Tab, chromium  # noqa: E402
+
+from spanlab.extensions.app.tests.test_journey import the_app  # noqa: E402
 
 PICTURES = ROOT / "docs" / "images" / "app"
 CHAT = ROOT / "tests" / "golden" / "record" / "vsr-chat-scripted-s31"
@@ -64,33 +63,6 @@ def sessions(data: Path) -> str:
     return first.name
 
 
-@contextmanager
-def the_app(data: Path, language: str) -> Generator[str]:
-    """The link of an app that runs."""
-    command = [
-        sys.executable,
-        "-m",
-        "spanlab",
-        "app",
-        "--data",
-        str(data),
-        "--port",
-        "0",
-        "--no-browser",
-        "--language",
-        language,
-    ]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        link = re.search(r"http://\S+", process.stdout.readline())
-        assert link is not None
-        yield link[0]
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.wait(30)
-
-
 def make_report(tab: Tab, base: str) -> str:
     """Make a report of all sessions as somebody at the page does; the address of the trials of one
     of its points."""
@@ -106,8 +78,8 @@ def take(tab: Tab, file: Path, width: int, scheme: str, whole: bool) -> None:
     tab.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
     tab.screen(width, 900)
     time.sleep(2.5)  # figures in a frame are drawn one after the other
-    height = min(4000, int(tab.evaluate("document.documentElement.scrollHeight"))) if whole else 900
-    tab.screen(width, max(height, 900))
+    if whole:
+        tab.screen(width, max(900, min(4000, int(tab.evaluate("document.documentElement.scrollHeight")))))
     time.sleep(0.5)
     file.parent.mkdir(parents=True, exist_ok=True)
     tab.screenshot(file)
@@ -119,7 +91,7 @@ def main(out: Path | None, languages: Sequence[str]) -> None:
         session = sessions(data)
         for language in ("en",) if out is None else languages:
             with (
-                the_app(data, language) as link,
+                the_app(data, "--language", language) as link,
                 chromium(Path(folder) / f"profile-{language}") as browser,
                 browser.tab() as tab,
             ):

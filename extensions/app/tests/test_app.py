@@ -20,6 +20,7 @@ from starlette.testclient import TestClient
 import spanlab
 from spanlab.analysis.data import load
 from spanlab.analysis.means import unit_means
+from spanlab.api.starting import Kind
 from spanlab.core import SpanLabError
 from spanlab.core.locale import sentences
 from spanlab.paradigms import compile_trial, load_paradigm
@@ -35,7 +36,7 @@ from ..shown import look_at, played
 
 GOLDEN = Path(__file__).resolve().parents[3] / "tests" / "golden" / "record"
 HERE, BASE = ("127.0.0.1", 50000), "http://127.0.0.1:8760"
-CHAT = "vsr-chat-scripted-s31"
+CHAT, UNREAD = "vsr-chat-scripted-s31", "nback_verbal-chat-scripted-s33"
 
 
 @pytest.fixture
@@ -50,20 +51,32 @@ def gate() -> Gate:
     return Gate()
 
 
-def let_in(data: Path, **more: Any) -> TestClient:
+def cut_short(session: Path) -> None:
+    """Leave a session as it is before its last trial has ended."""
+    events = (session / "events.jsonl").read_text("utf-8")
+    (session / "events.jsonl").write_text(events[: events.rindex("\n", 0, events.rindex("trial_end")) + 1], "utf-8")
+    for table in session.glob("responses.*"):
+        table.unlink()
+
+
+def tell(session: Path, **values: object) -> None:
+    """Change what the record of a session says."""
+    info = json.loads((session / "session.json").read_text("utf-8")) | values
+    (session / "session.json").write_text(json.dumps(info), encoding="utf-8")
+
+
+def let_in(data: Path, language: str = "en", **more: Any) -> TestClient:
     """A browser that was let in to the app of a data folder."""
     gate = Gate()
-    client = TestClient(application(data, "en", gate), base_url=BASE, client=HERE, **more)
+    client = TestClient(application(data, language, gate), base_url=BASE, client=HERE, **more)
     client.get(gate.link(""))
     return client
 
 
 @pytest.fixture
-def client(folder: Path, gate: Gate) -> TestClient:
+def client(folder: Path) -> TestClient:
     """A browser that was let in."""
-    client = TestClient(application(folder, "en", gate), base_url=BASE, client=HERE)
-    client.get(gate.link(""))
-    return client
+    return let_in(folder)
 
 
 def test_only_a_browser_with_the_token_is_let_in(folder: Path, gate: Gate) -> None:
@@ -79,10 +92,9 @@ def test_only_a_browser_with_the_token_is_let_in(folder: Path, gate: Gate) -> No
 
 
 def test_other_computers_and_other_names_of_this_one_are_refused(folder: Path, gate: Gate) -> None:
-    far = TestClient(application(folder, "en", gate), base_url=BASE, client=("192.0.2.7", 50000))
-    assert far.get(gate.link("")).status_code == 403
-    rebound = TestClient(application(folder, "en", gate), base_url="http://evil.example:8760", client=HERE)
-    assert rebound.get(gate.link("")).status_code == 403
+    for name, computer in ((BASE, ("192.0.2.7", 50000)), ("http://evil.example:8760", HERE)):
+        stranger = TestClient(application(folder, "en", gate), base_url=name, client=computer)
+        assert stranger.get(gate.link("")).status_code == 403
 
 
 @pytest.mark.parametrize(
@@ -93,8 +105,8 @@ def test_no_page_of_somebody_else_changes_anything(
     client: TestClient, folder: Path, origin: str | None, status: int
 ) -> None:
     asked = {"paradigm": "vsr", "agents": ["ideal"], "only_command": True}
-    answer = client.post("/jobs/replay", json=asked, headers={} if origin is None else {"origin": origin})
-    assert answer.status_code == status
+    of_page = {} if origin is None else {"origin": origin}
+    assert client.post("/jobs/replay", json=asked, headers=of_page).status_code == status
     assert not (folder / ".app" / "jobs").exists()
 
 
@@ -117,7 +129,8 @@ def test_a_trial_that_is_played_has_no_answer_and_is_nobody_s(client: TestClient
     assert client.get("/paradigms/vsr/play", params={"list_length": "4", "number": "²"}).status_code == 200
 
 
-def test_german_pages_have_german_titles_factors_levels_and_phases(folder: Path, gate: Gate) -> None:
+def test_german_pages_have_german_titles_factors_levels_phases_and_refusals(folder: Path, gate: Gate) -> None:
+    shutil.copytree(GOLDEN.parent / "sessions" / "finished" / UNREAD, folder / UNREAD)
     german = TestClient(application(folder, "de", gate), base_url=BASE, client=HERE)
     for address, said in {
         gate.link("", "/sessions"): "Visuelle serielle Wiedergabe",
@@ -125,6 +138,9 @@ def test_german_pages_have_german_titles_factors_levels_and_phases(folder: Path,
         f"/sessions/{CHAT}/trials/1": 'Visuelle serielle Wiedergabe.*Listenlänge: 2.*Darbietung.*class="did right"',
         "/paradigms/vsr/play?list_length=2": "Darbietung",
         "/replies/data/table": "Listenlänge 2",
+        f"/sessions/{UNREAD}/trials/1": "lesbar</span></span> keine gültige Antwort",
+        f"/replies/data/{UNREAD}/1": "lesbar</span> keine gültige Antwort.*nicht gelesen",
+        f"/sessions/{CHAT}/trials/9": f"{CHAT} hat keinen fertigen Durchgang 9",
         f"/replies/data/{CHAT}/1": "Visuelle serielle Wiedergabe.*rect class=.{1,3}did right",
     }.items():
         assert re.search(said, html.unescape(german.get(address).text), re.S), address
@@ -132,7 +148,7 @@ def test_german_pages_have_german_titles_factors_levels_and_phases(folder: Path,
         levels = {level for one in paradigm.factors.values() for level in one.levels if type(level) is str}
         phases = {step.percept.phase for step in compile_trial(paradigm, paradigm.combinations()[0], 0).steps}
         words = {*paradigm.factors, *phases, *paradigm.domains, *paradigm.functions, *filter(str.islower, levels)}
-        assert {word for word in words if f"word.{word}" not in sentences("de")} == set(), paradigm.name
+        assert {f"word.{word}" for word in words} <= sentences("de").keys(), paradigm.name
     said = [text for key, text in sentences("de").items() if key.startswith("word.")]
     assert len({*said}) == len(said), "two factors of one trial would be one"
     assert f"spanlab transcript {folder / CHAT}" in german.get(f"/sessions/{CHAT}/trials/1").text
@@ -140,8 +156,7 @@ def test_german_pages_have_german_titles_factors_levels_and_phases(folder: Path,
 
 def test_replies_that_could_not_be_read_stand_beside_what_is_right(client: TestClient, folder: Path) -> None:
     """24 of 24 replies: 0 % right, which says nothing of memory; half of them if guessed."""
-    unread = "nback_verbal-chat-scripted-s33"
-    shutil.copytree(GOLDEN.parent / "sessions" / "finished" / unread, folder / unread)
+    shutil.copytree(GOLDEN.parent / "sessions" / "finished" / UNREAD, folder / UNREAD)
     shown = "0% (100% unread; 50% if guessed)"
     assert shown in client.get("/sessions").text
     assert shown in client.get("/paradigms/nback_verbal/live").text
@@ -152,25 +167,45 @@ def test_replies_that_could_not_be_read_stand_beside_what_is_right(client: TestC
 def test_what_is_right_is_averaged_as_in_the_report(tmp_path: Path, paradigm: str) -> None:
     """Within trials first: long lists count no more than short ones."""
     folder = spanlab.replay(paradigm, "capacity:3", trials=12, data=tmp_path, say=lambda _: None).folder
-    of_report = unit_means(load([folder]).scored.main).mean(0)
-    assert SessionIndex(tmp_path).lines()[0].right == pytest.approx(of_report)
+    assert SessionIndex(tmp_path).lines()[0].right == pytest.approx(unit_means(load([folder]).scored.main).mean(0))
 
 
 def test_what_is_right_is_shown_only_when_a_trial_is_finished(client: TestClient, folder: Path) -> None:
     address = f"/sessions/{CHAT}/trials/2"
     assert client.get(address).status_code == 200
-    events = folder / CHAT / "events.jsonl"
-    lines = events.read_text(encoding="utf-8").splitlines(keepends=True)
-    events.write_text(
-        "".join(line for line in lines if not ('"trial_end"' in line and '"trial":"2"' in line)), encoding="utf-8"
-    )
+    cut_short(folder / CHAT)
     answer = client.get(address)
-    assert (answer.status_code, answer.json()) == (422, {"problem": f"{CHAT} has no finished trial 2"})
-    (folder / CHAT / "responses.csv").unlink(missing_ok=True)
+    assert (answer.status_code, answer.json()["problem"]) == (422, f"{CHAT} has no finished trial 2")
     assert 'data-kind="resume"' in client.get("/paradigms/vsr/live").text
-    asked = {"paradigm": "vsr", "session": CHAT, "only_command": True}
-    said = client.post("/jobs/resume", json=asked, headers={"origin": BASE}).json()
-    assert said["command"] == f"spanlab resume {folder / CHAT}"
+    asked, own = {"paradigm": "vsr", "session": CHAT, "only_command": True}, {"origin": BASE}
+    place = client.post("/jobs/resume", json=asked, headers=own).json()[
+        "server"
+    ]  # to be looked at, as it may be anybody's
+    assert client.post("/jobs/resume", json={**asked, "server": place}, headers=own).json() == {
+        "command": f"OPENAI_BASE_URL=http://127.0.0.1:46025/v1 spanlab resume {folder / CHAT}"
+    }
+
+
+def test_a_paradigm_of_one_s_own_has_a_page_on_which_its_sessions_go_on(tmp_path: Path) -> None:
+    """With its file, and without it: a session has a copy of its own."""
+    file, data = spanlab.new(Kind.PARADIGM, "my_letters", output=tmp_path).file, tmp_path / "data"
+    session = spanlab.replay(str(file), "capacity:3", trials=2, data=data, say=lambda _: None).folder
+    cut_short(session)
+    client, asked = let_in(data, headers={"origin": BASE}), {"paradigm": "my_letters", "session": session.name}
+    assert 'href="/paradigms/my_letters"' in client.get("/sessions").text
+    for is_there in (True, False):
+        file.rename(file.with_suffix((".old", ".yaml")[is_there]))
+        assert 'id="levels"' in client.get("/paradigms/my_letters").text
+        assert client.get("/paradigms/my_letters/play").json()[0]["source"].startswith("data:image/png")
+        new = client.post("/jobs/replay", json={**asked, "agents": ["ideal"], "only_command": True}).json()["command"]
+        assert (load_paradigm(new.split()[2]).name, str(file) in new) == ("my_letters", is_there)
+    assert 'data-kind="resume"' in client.get("/paradigms/my_letters/live").text
+    name = client.post("/jobs/resume", json=asked).json()["name"]
+    assert ended(lambda: Jobs(data).job(name)).state == "done"
+    assert ">2 / 2<" in client.get("/paradigms/my_letters/live").text
+    tell(session, apparatus={"window": "browser"})
+    arguments, _ = resume_arguments(asked, data, SessionIndex(data).lines(), 9000)
+    assert load_paradigm(arguments[1]).name == "my_letters"
 
 
 def test_a_trial_side_by_side(folder: Path) -> None:
@@ -262,8 +297,12 @@ def test_what_buttons_run(folder: Path) -> None:
 def test_a_few_trials_have_the_levels_of_the_trial_on_the_page(folder: Path) -> None:
     """Five of all lengths are one or two of each, and their curve says nothing. What decides what is
     right is drawn as ever."""
-    levels = {"list_length": 5, "feature": "colour", "set_size": 4}
-    asked: dict[str, Any] = {"paradigm": "vsr", "trials": "5", "levels": levels, "agents": ["ideal"]}
+    asked: dict[str, Any] = {
+        "paradigm": "vsr",
+        "trials": "5",
+        "levels": {"list_length": 5, "feature": "colour", "set_size": 4},
+        "agents": ["ideal"],
+    }
     assert replay_arguments(asked, folder, [])[2:6] == ["--trials", "5", "--set", "list_length=5"]
     assert "--set" not in replay_arguments({**asked, "trials": "all"}, folder, [])
     assert "--set" not in replay_arguments({**asked, "levels": {"list_length": 99}}, folder, [])
@@ -301,8 +340,7 @@ def test_a_model_has_a_name_a_server_and_a_key_that_is_kept_nowhere(
     for variable in secret:
         assert f"{variable} (set)" in job.printed
     assert job.command == " ".join([*(f"{key}={value}" for key, value in shown.items()), "spanlab list --providers"])
-    written = b"".join(file.read_bytes() for file in (folder / ".app").rglob("*") if file.is_file())
-    assert b'"k"' not in written
+    assert not [file for file in (folder / ".app").rglob("*") if file.is_file() and b'"k"' in file.read_bytes()]
 
 
 def test_free_models_need_no_limit_and_unfinished_sessions_go_on(folder: Path) -> None:
@@ -314,12 +352,12 @@ def test_free_models_need_no_limit_and_unfinished_sessions_go_on(folder: Path) -
     ):
         assert "--max-tokens" not in replay_arguments({"paradigm": "vsr", **free}, folder, [])
     lines = SessionIndex(folder).lines()
-    assert resume_arguments({"session": CHAT}, folder, lines, 9000) == (["resume", str(folder / CHAT)], "")
+    for server in ("", "ollama", "http://evil.example/v1"):
+        with pytest.raises(SpanLabError, match=r"its model was asked at http://127\.0\.0\.1:46025/v1\. Look"):
+            resume_arguments({"session": CHAT, "server": server}, folder, lines, 9000)
     with pytest.raises(SpanLabError, match="no longer exists"):
         resume_arguments({"session": "../other"}, folder, lines, 9000)
-    info = json.loads((folder / CHAT / "session.json").read_text(encoding="utf-8"))
-    at_home = {**info, "participant": "anna-1", "language": "de", "apparatus": {"window": "browser"}}
-    (folder / CHAT / "session.json").write_text(json.dumps(at_home), encoding="utf-8")
+    tell(folder / CHAT, participant="anna-1", language="de", apparatus={"window": "browser"})
     arguments, address = resume_arguments({"session": CHAT}, folder, lines, 9000)
     assert (arguments[:2], address) == (["serve", "vsr"], "http://127.0.0.1:9000/?participant=anna-1")
     assert arguments[-2:] == ["--language", "de"]
@@ -361,8 +399,8 @@ def job_of(data: Path, **about: object) -> Path:
     """The folder of a job that nobody has started here."""
     folder = data / ".app" / "jobs" / "20260101-000000-000000"
     folder.mkdir(parents=True, exist_ok=True)
-    usual = {"arguments": ["serve"], "paradigm": "vsr", "started": "2026-01-01T00:00:00", "address": ""}
-    (folder / "job.json").write_text(json.dumps({**usual, **about}), encoding="utf-8")
+    job = {"arguments": ["serve"], "paradigm": "vsr", "started": "2026-01-01T00:00:00", "address": "", **about}
+    (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
     return folder
 
 
@@ -402,10 +440,8 @@ def test_a_job_is_a_command_that_says_how_it_ended(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_pages_in_both_languages_and_figures(client: TestClient, folder: Path, gate: Gate) -> None:
-    german = TestClient(application(folder, "de", gate), base_url=BASE, client=HERE)
-    german.get(gate.link(""))
-    assert "Ein Experiment für Menschen und Maschinen" in german.get("/").text
+def test_pages_in_both_languages_and_figures(client: TestClient, folder: Path) -> None:
+    assert "Ein Experiment für Menschen und Maschinen" in let_in(folder, "de").get("/").text
     for address in ("/", "/sessions", f"/sessions/{CHAT}/trials/1"):
         assert client.get(address).status_code == 200
     live = client.get("/paradigms/vsr/live").text

@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 import pytest
 from effort import HANGS_S
+from starlette.testclient import TestClient
 
 from spanlab.core import SpanLabError
 
@@ -35,12 +36,17 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
+@pytest.fixture
+def client(data: Path) -> TestClient:
+    """A browser in which a fault of the app is an answer."""
+    return let_in(data, raise_server_exceptions=False)
+
+
 @pytest.mark.sampled(1)
 @pytest.mark.skipif(os.name != "posix", reason="elsewhere names cannot have such signs")
 @pytest.mark.parametrize("name", [EVIL, "-rf", "x..", "ünï ☃", "a" * 200])
-def test_a_session_folder_may_have_any_name(data: Path, name: str) -> None:
+def test_a_session_folder_may_have_any_name(client: TestClient, data: Path, name: str) -> None:
     shutil.move(data / CHAT, data / name)
-    client = let_in(data, raise_server_exceptions=False)
     for address in ("/", "/sessions", "/sessions?search=vsr", "/paradigms/vsr", "/paradigms/vsr/live"):
         answer = client.get(address)
         assert answer.status_code == 200, address
@@ -51,14 +57,13 @@ def test_a_session_folder_may_have_any_name(data: Path, name: str) -> None:
     for sessions, status in ([name], 200), ([[]], 422), (5, 422):
         asked = {"sessions": sessions, "only_command": True}
         assert client.post("/jobs/compare", json=asked, headers={"origin": BASE}).status_code == status
-    like = {"paradigm": "vsr", "agents": ["ideal"], "like": name, "only_command": True}
-    assert client.post("/jobs/replay", json=like, headers={"origin": BASE}).status_code == 200
+    asked = {"paradigm": "vsr", "agents": ["ideal"], "like": name, "only_command": True}
+    assert client.post("/jobs/replay", json=asked, headers={"origin": BASE}).status_code == 200
 
 
 @pytest.mark.skipif(os.name != "posix", reason="elsewhere names are text")
-def test_a_name_that_is_no_text_takes_no_page_away(data: Path) -> None:
+def test_a_name_that_is_no_text_takes_no_page_away(client: TestClient, data: Path) -> None:
     shutil.copytree(data / CHAT, os.fsdecode(bytes(data) + b"/\xff\xfe"))
-    client = let_in(data, raise_server_exceptions=False)
     for address in (
         "/",
         "/sessions",
@@ -72,8 +77,7 @@ def test_a_name_that_is_no_text_takes_no_page_away(data: Path) -> None:
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("gone", ["session.json", "events.jsonl", "responses.parquet", "paradigm.yaml", ""])
-def test_a_file_that_goes_while_its_page_is_open_is_no_fault(data: Path, gone: str) -> None:
-    client = let_in(data, raise_server_exceptions=False)
+def test_a_file_that_goes_while_its_page_is_open_is_no_fault(client: TestClient, data: Path, gone: str) -> None:
     addresses = [
         "/",
         "/sessions",
@@ -120,8 +124,7 @@ def test_a_damaged_report_is_named(data: Path) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="elsewhere names are text")
 @pytest.mark.parametrize("address", ["/", "/sessions"])
-def test_a_folder_that_cannot_be_read_is_named(data: Path, address: str) -> None:
-    client = let_in(data, raise_server_exceptions=False)
+def test_a_folder_that_cannot_be_read_is_named(client: TestClient, data: Path, address: str) -> None:
     assert "could not be read" not in client.get(address).text
     os.mkdir(os.fsdecode(bytes(data) + b"/n\xff"))
     for number, text in enumerate(("{", "[]", '{"plan": 3}', "\0")):
@@ -153,11 +156,12 @@ def test_a_folder_that_cannot_be_written_shows_everything_and_starts_nothing(dat
         assert ".app" in answer.json()["problem"], kind
 
 
-def test_a_full_disk_starts_nothing_and_loses_nothing(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_starts_nothing_and_loses_nothing(
+    client: TestClient, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*_: object, **__: object) -> None:
         raise SpanLabError("cannot write job.json: No space left on device")
 
-    client = let_in(data, raise_server_exceptions=False)
     before = {path: path.read_bytes() for path in (data / CHAT).rglob("*") if path.is_file()}
     monkeypatch.setattr(jobs_module, "write_json", full)
     answer = client.post(
@@ -185,8 +189,7 @@ def test_two_apps_that_start_something_in_the_same_moment_start_both(
     assert (data / ".app").stat().st_mode & 0o077 == 0
 
 
-def test_a_report_that_is_asked_for_twice_at_once_is_made_once(data: Path) -> None:
-    client = let_in(data, raise_server_exceptions=False)
+def test_a_report_that_is_asked_for_twice_at_once_is_made_once(client: TestClient, data: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
         answers = [*pool.map(lambda _: client.post("/jobs/compare", json={}, headers={"origin": BASE}), range(4))]
     assert {answer.status_code for answer in answers} == {200}
@@ -207,15 +210,16 @@ def test_the_number_of_another_process_ends_nothing(data: Path, process: object)
 
 
 @pytest.mark.parametrize("host", ["https://evil.example", "http://evil.example", "https://127.0.0.1", "javascript:"])
-def test_an_address_elsewhere_is_no_button(data: Path, host: str) -> None:
+def test_an_address_elsewhere_is_no_button(client: TestClient, data: Path, host: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
         folder = job_of(data, address=f"{host}:{port}/?participant=p")
         assert Jobs(data).job(folder.name).state == "runs"
-        assert "<a class=" not in let_in(data, raise_server_exceptions=False).get("/paradigms/vsr/live").text
+        assert "<a class=" not in client.get("/paradigms/vsr/live").text
         (folder / JOB).write_text((folder / JOB).read_text("utf-8").replace(host, "http://127.0.0.1"), encoding="utf-8")
-        now = let_in(data, raise_server_exceptions=False).get("/paradigms/vsr/live").text
-        assert f'<a class="button" href="http://127.0.0.1:{port}/?participant=p"' in now
+        assert (
+            f'<a class="button" href="http://127.0.0.1:{port}/?participant=p"' in client.get("/paradigms/vsr/live").text
+        )
 
 
 def test_an_address_without_a_port_takes_no_page_away(data: Path) -> None:

@@ -50,11 +50,10 @@ def take(browser: Chromium, address: str) -> None:
         for step in compile_trial(load_paradigm("vsr"), {"list_length": 4}, 0).steps
         if step.percept.ask is not None
     )
-    answer = ask.kind.guess(np.random.RandomState(0))
     with browser.tab() as tab:
         tab.open(address)
         tab.until("!!document.getElementById('stage')")
-        Hands(tab, lambda command, step: Decision(ask, answer, 0.3, 0.1)).go()
+        Hands(tab, lambda command, step: Decision(ask, ask.kind.guess(np.random.RandomState(0)), 0.3, 0.1)).go()
 
 
 def push(tab: Tab, selector: str) -> None:
@@ -97,8 +96,8 @@ def test_from_the_first_page_to_curves_of_me_a_network_and_an_observer(tmp_path:
         push(tab, "#progress tbody tr:last-child a")
         tab.until("!!document.querySelector('.strip img')")
         assert tab.evaluate("document.querySelectorAll('.strip img').length") >= 3
-        heads = tab.evaluate("[...document.querySelectorAll('thead th')].map((head) => head.textContent)")
-        assert set(heads[2:]) == {"me-1", "network:laptop", "capacity:4"}
+        heads = tab.evaluate("[...document.querySelectorAll('thead th')].slice(2).map((head) => head.textContent)")
+        assert {*heads} == {"me-1", "network:laptop", "capacity:4"}
         assert tab.complaints == []
     sessions = {read_session(folder)["agent"] or "me": folder for folder in find_sessions([data])}
     trials = [

@@ -10,20 +10,23 @@ import subprocess
 import sys
 import time
 from contextlib import nullcontext
+from itertools import product
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
 import pytest
 from chromium import Chromium, Tab, chromium
+from study_files import STUDY, take
 
 import spanlab
 from spanlab.api.starting import Kind
 from spanlab.sessions.record import read_events, read_session
+from spanlab.sessions.studies import load_study
 
 from ..index import SessionIndex
-from ..jobs import Jobs
-from .test_app import CHAT, GOLDEN, let_in
+from ..jobs import PRINTED, Jobs
+from .test_app import CHAT, GOLDEN, cut_short, job_of, let_in
 from .test_journey import the_app
 
 sys.path.append(str(Path(__file__).resolve().parents[3] / "scripts"))
@@ -44,22 +47,44 @@ def faults(tab: Tab, axe: str) -> list[tuple[Any, ...]]:
     """What axe-core finds: the rule and where."""
     tab.ask("Page.setBypassCSP", enabled=True)
     tab.evaluate(f"typeof axe === 'object' || (() => {{ {axe}; return true; }})()")
-    found = json.loads(
-        tab.evaluate(
-            "axe.run(document, {resultTypes: ['violations'], preload: false})"
-            ".then((result) => JSON.stringify(result.violations))"
-        )
+    found = tab.evaluate(
+        "axe.run(document, {resultTypes: ['violations'], preload: false})"
+        ".then((result) => JSON.stringify(result.violations))"
     )
-    return [(one["id"], [node["target"] for node in one["nodes"]]) for one in found]
+    return [(one["id"], [node["target"] for node in one["nodes"]]) for one in json.loads(found)]
 
 
-def test_pages_have_no_fault_and_fit_light_and_dark_wide_and_narrow(tmp_path: Path, axe: str) -> None:
+def a_study_with_people(data: Path) -> None:
+    """A study beside its data, in which somebody has taken part, and which is being served."""
+    text = STUDY.replace("study: pair", "online: {admission: links}\nstudy: lab")
+    (data.parent / "lab.yaml").write_text(text, encoding="utf-8")
+    take(load_study(data.parent / "lab.yaml"), data)
+    (job_of(data, paradigm="study:lab", address="http://127.0.0.1:9/") / PRINTED).write_text("Serving", "utf-8")
+
+
+#: opens all that is folded on the page of a study and makes links, once
+UNFOLDS = (
+    "document.querySelectorAll('#tasks li').length === 3 && !!document.querySelector('#jobs pre')"
+    " && !!document.querySelector('#people tbody') && ((form) => {"
+    " for (const one of document.querySelectorAll('details')) one.open = true;"
+    " if (!form.dataset.sent) form.requestSubmit(); form.dataset.sent = 'yes';"
+    " return form.querySelectorAll('img').length === 10; })(document.querySelector('#links'))"
+)
+
+
+@pytest.mark.parametrize(
+    ("language", "looks"),
+    [("de", [*product((1280, 390), ("light", "dark"))]), ("en", [(1280, "dark"), (390, "light")])],
+)
+def test_pages_have_no_fault_and_fit_light_and_dark_wide_and_narrow(
+    tmp_path: Path, axe: str, language: str, looks: list[tuple[int, str]]
+) -> None:
     data = tmp_path / "data"
     shutil.copytree(GOLDEN / CHAT, data / CHAT)
-    spanlab.new(Kind.STUDY, "lab", output=tmp_path)
+    a_study_with_people(data)
     written = spanlab.new(Kind.PARADIGM, "my_letters", output=tmp_path).file
     spanlab.view(data, output=tmp_path / "bundle")
-    app = the_app(data, "--language", "de", str(written))
+    app = the_app(data, "--language", language, str(written))
     with chromium(tmp_path / "profile") as browser, app as link, browser.tab() as tab:
         tab.open(link)
         tab.until("!!document.querySelector('h1')")
@@ -71,25 +96,24 @@ def test_pages_have_no_fault_and_fit_light_and_dark_wide_and_narrow(tmp_path: Pa
             " && getComputedStyle(document.querySelector('#figure svg > rect')).fill === 'none'",  # its shade is seen
             "/sessions": "!!document.querySelector('table')",
             "/studies": "!!document.querySelector('#new-study')",
-            "/studies/lab": "!!document.querySelector('#tasks li') && !!document.querySelector('#told li')",
+            "/studies/lab": UNFOLDS,
             "/replies": "document.querySelectorAll('#rows tr').length === 4",
             f"/replies#{CHAT}/1/2": "!!document.querySelector('dialog[open] h3')",
             f"/sessions/{CHAT}/trials/1": "document.querySelector('.strip img')"
             " && !document.querySelector('main details[open]')",
             "/writing": "document.querySelectorAll('#frames img').length && ((at) => { at.value = at.max;"
             " at.dispatchEvent(new Event('input')); })(document.querySelector('#moment')) === undefined"
-            " && document.querySelector('#phase').textContent.includes('solange')",
+            " && document.querySelector('#phase').textContent.includes(writing.dataset.paced)",
             (tmp_path / "bundle" / "index.html").as_uri(): "document.querySelectorAll('#rows tr').length === 4",
         }
-        for width, height in ((1280, 900), (390, 800)):
-            for scheme in ("light", "dark"):
-                tab.screen(width, height)
-                tab.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-                for address, shown in waits.items():
-                    tab.open(address if address.startswith("file:") else base + address)
-                    tab.until(shown, 240)
-                    assert (address, width, scheme, faults(tab, axe)) == (address, width, scheme, [])
-                    assert tab.evaluate("document.documentElement.scrollWidth") <= width, (address, width)
+        for width, scheme in looks:
+            tab.screen(width, 800)
+            tab.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+            for address, shown in waits.items():
+                tab.open(address if address.startswith("file:") else base + address)
+                tab.until(shown, 240)
+                assert (address, width, scheme, faults(tab, axe)) == (address, width, scheme, [])
+                assert tab.evaluate("document.documentElement.scrollWidth") <= width, (address, width)
         assert tab.complaints == []
         tab.open(f"{base}/writing")
         tab.until("!!document.querySelector('#frames img')", 60)
@@ -99,6 +123,10 @@ def test_pages_have_no_fault_and_fit_light_and_dark_wide_and_narrow(tmp_path: Pa
         tab.until("document.querySelectorAll('#rows tr').length === 4", 60)
         shutil.copytree(GOLDEN / CHAT, data / "again")
         tab.until("document.querySelectorAll('#rows tr').length === 8", 60)
+        cut_short(data / "again")
+        tab.open(f"{base}/paradigms/vsr")
+        tab.until("((one) => { one?.click(); return !!one; })(document.querySelector('[data-kind=resume]'))", 60)
+        tab.until("document.querySelector('[name=server]').value === 'http://127.0.0.1:46025/v1'", 30)
         (tmp_path / "bundle" / "data" / CHAT / "1.js").unlink()
         tab.open(f"{(tmp_path / 'bundle' / 'index.html').as_uri()}#{CHAT}/1/2")
         tab.until("document.querySelector('dialog[open] .problem')?.textContent.includes('cannot be loaded')", 30)
@@ -123,6 +151,8 @@ def inside(browser: Chromium) -> Tab:
 MARK = "#vsr_serial_position path[role=link]"
 #: One of the first picture.
 AT_A_GLANCE = ".glance g[role=link]"
+#: each with the figure in which it is
+FIGURES = {MARK: "vsr_serial_position", AT_A_GLANCE: "overview"}
 #: rules that look at a frame as if it were a whole page; the report's own page is checked with its
 #: own tests
 OF_FRAMES = {
@@ -172,7 +202,7 @@ def test_a_report_is_made_and_its_points_are_opened_by_mouse_and_keyboard_alone(
                     assert [(one["id"], [node["target"] for node in one["nodes"]][:3]) for one in found] == []
                     assert frame.complaints == []
         tab.screen(1280, 900)
-        for hand, mark in (("mouse", MARK), ("keyboard", MARK), ("keyboard", AT_A_GLANCE)):
+        for hand, mark in (("mouse", MARK), *(("keyboard", mark) for mark in FIGURES)):
             tab.open(base + "/reports")
             tab.until("location.pathname === '/reports'")
             tab.open(base + "/reports/all#vsr_serial_position")
@@ -212,8 +242,7 @@ def test_a_report_is_made_and_its_points_are_opened_by_mouse_and_keyboard_alone(
             )
             assert faults(tab, axe) == []
             tab.evaluate("history.back()")
-            figure = "overview" if mark == AT_A_GLANCE else "vsr_serial_position"
-            tab.until(f"location.hash === '#{figure}'", 60)
+            tab.until(f"location.hash === '#{FIGURES[mark]}'", 60)
         assert tab.complaints == []
 
 
@@ -222,16 +251,25 @@ def enter(tab: Tab) -> None:
     tab.ask("Input.dispatchKeyEvent", type="keyDown", key="Enter", code="Enter", windowsVirtualKeyCode=13, text="\r")
 
 
-def test_everything_is_reached_by_keyboard_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("/paradigms/vsr", "document.querySelector('#display')?.alt"),
+        ("/studies/lab", UNFOLDS),
+    ],
+)
+def test_everything_is_reached_by_keyboard_alone(tmp_path: Path, address: str, shown: str) -> None:
+    (tmp_path / "data").mkdir()
+    a_study_with_people(tmp_path / "data")
     with chromium(tmp_path / "profile") as browser, the_app(tmp_path / "data") as link, browser.tab() as tab:
         tab.open(link)
         tab.until("!!document.querySelector('.job')")
-        tab.open(link.partition("/?")[0] + "/paradigms/vsr")
-        tab.until("document.querySelector('#display')?.alt", 240)
+        tab.open(link.partition("/?")[0] + address)
+        tab.until(shown, 240)
         wanted = set(
             tab.evaluate(
                 "[...document.querySelectorAll('a[href], button:not(:disabled), input:not(:disabled), select,"
-                " summary')].filter((e) => e.checkVisibility()).map((e) => e.outerHTML)"
+                " summary, textarea')].filter((e) => e.checkVisibility()).map((e) => e.outerHTML)"
             )
         )
         reached: set[str] = set()
@@ -281,11 +319,10 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 def answers(folder: Path) -> list[Any]:
     """What a session has recorded but for times of the clock, and what is its own: its name."""
-    kept = {"step", "trial_start", "trial_end"}
     events = [
         {key: value for key, value in event.items() if key not in ("started_at", "onsets", "displays")}
         for event in read_events(folder)
-        if event["event"] in kept
+        if event["event"] in ("step", "trial_start", "trial_end")
     ]
     info = read_session(folder)
     return [*events, info["plan"], info["seed"], info["agent_settings_hash"]]

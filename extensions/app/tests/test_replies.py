@@ -26,7 +26,7 @@ from spanlab.sessions.record import read_events
 from ..index import SessionIndex
 from ..replies import COLUMNS, Replies
 from ..server import Gate, application
-from .test_app import BASE, CHAT, GOLDEN, let_in
+from .test_app import BASE, CHAT, GOLDEN, cut_short, let_in, tell
 
 
 @pytest.fixture
@@ -64,9 +64,9 @@ def test_the_command_the_page_and_the_bundle_show_the_same(folder: Path, tmp_pat
     shown, talk = client.get(f"/replies/data/{CHAT}/1").json(), Replies(SessionIndex(folder)).conversation(CHAT, "1")
     assert data_of(tmp_path / "for_colleagues", f"{CHAT}/1") == shown
     assert [html.escape(turn.reply.content) in shown for turn in talk["turns"]] == [True, True]
-    assert {taker["who"] for taker in talk["takers"]} == {"chat:scripted", "ideal"}
-    ideal = next(taker for taker in talk["takers"] if taker["who"] == "ideal")
-    for question, given in zip(talk["questions"], ideal["answers"], strict=True):
+    answers = {taker["who"]: taker["answers"] for taker in talk["takers"]}
+    assert answers.keys() == {"chat:scripted", "ideal"}
+    for question, given in zip(talk["questions"], answers["ideal"], strict=True):
         assert (given.answer, given.spots) == (question.right, question.spots)
         assert len(question.spots) == 1
     assert [turn.reply.content for turn in talk["turns"]] == [row["reply"] for row in models if row["trial"] == "1"]
@@ -85,8 +85,10 @@ def test_ten_thousand_replies_are_sorted_filtered_and_opened_in_a_browser(folder
             assert tab.evaluate("document.querySelector('[aria-sort]').ariaSort") == direction
             column = "document.querySelectorAll('#rows td:nth-child(4)')"
             assert tab.evaluate(f"Array.from({column}, (one) => one.textContent)") == [trial] * 100
-        chooses = "one.value = 'right'; one.dispatchEvent(new Event('input', {bubbles: true}))"
-        tab.evaluate(f"(() => {{ const one = document.querySelector('#by-mark'); {chooses}; }})()")
+        tab.evaluate(
+            "(() => { const one = document.querySelector('#by-mark'); one.value = 'right';"
+            " one.dispatchEvent(new Event('input', {bubbles: true})); })()"
+        )
         assert tab.evaluate("document.querySelector('#at').textContent") == "1 / 50"
         tab.evaluate("document.querySelector('#rows button').click()")
         tab.until("document.querySelectorAll('dialog details[open]').length === 1")
@@ -99,8 +101,11 @@ def test_a_bundle_has_what_was_named_and_no_answers_of_people(
     for name, place in (("vsr-p01-s3", "P01"), ("vsr-recorded-p01-s3", "replay"), (CHAT, "again")):
         shutil.copytree(GOLDEN / name, folder / "lab" / place)
     spanlab.view(folder, output=tmp_path / "whole")
-    machines = {CHAT, "lab/again", *(path.name for path in folder.glob("vsr-ideal-*"))}
-    assert {row[0] for row in data_of(tmp_path / "whole", "table")["rows"]} == machines
+    assert {row[0] for row in data_of(tmp_path / "whole", "table")["rows"]} == {
+        CHAT,
+        "lab/again",
+        *(path.name for path in folder.glob("vsr-ideal-*")),
+    }
     assert not [path for path in (tmp_path / "whole").rglob("*.js") if "p01" in path.read_text("utf-8").lower()]
     opened = list[Any]()
     monkeypatch.setattr("spanlab.extensions.app.command._open", lambda *given: opened.append(given[4]))
@@ -115,12 +120,11 @@ def test_a_bundle_has_what_was_named_and_no_answers_of_people(
 def test_an_odd_record_is_left_out_and_named_but_not_to_colleagues(folder: Path, tmp_path: Path) -> None:
     for name, change in (("p07", {"created": 1}), ("odd", {"prices": {"input": 1}})):
         shutil.copytree(GOLDEN / CHAT, folder / name)
-        info = json.loads((folder / name / "session.json").read_text("utf-8")) | change
-        (folder / name / "session.json").write_text(json.dumps(info), encoding="utf-8")
+        tell(folder / name, **change)
     page = let_in(folder).get("/replies/data/table").json()
     assert (page["unread"], {row[2] for row in page["rows"]}) == (["p07", "odd"], {"chat", "ideal"})
-    made = spanlab.view(folder, output=tmp_path / "bundle")
-    assert made.cautions == ["p07 is left out, as it cannot be read", "odd is left out, as it cannot be read"]
+    cautions = ["p07 is left out, as it cannot be read", "odd is left out, as it cannot be read"]
+    assert spanlab.view(folder, output=tmp_path / "bundle").cautions == cautions
     assert data_of(tmp_path / "bundle", "table")["unread"] == []
     (tmp_path / "full" / "data" / CHAT / "1.js").mkdir(parents=True)
     with pytest.raises(SpanLabError, match="full cannot be written"):
@@ -142,13 +146,7 @@ def test_what_a_model_wrote_is_text_and_an_unread_reply_is_called_so(tmp_path: P
 
 def test_only_finished_trials_are_shown_and_only_folders_are_opened(folder: Path) -> None:
     client = let_in(folder)
-    events = folder / CHAT / "events.jsonl"
-    kept = [
-        line
-        for line in events.read_text("utf-8").splitlines(keepends=True)
-        if '"trial_end"' not in line or '"2"' not in line
-    ]
-    events.write_text("".join(kept), encoding="utf-8")
+    cut_short(folder / CHAT)
     assert client.get(f"/replies/data/{CHAT}/1").status_code == 200
     for address in (f"/replies/data/{CHAT}/2", "/replies/data/elsewhere/1", "/replies/data/../../etc/1"):
         assert client.get(address).status_code in (404, 422), address
@@ -159,7 +157,6 @@ def test_only_finished_trials_are_shown_and_only_folders_are_opened(folder: Path
 def test_a_link_leads_into_the_app_alone() -> None:
     gate = Gate()
     client = TestClient(application(Path(), "en", gate), base_url=BASE, client=("127.0.0.1", 50000))
-    link = gate.link("", "/replies?search=a")
-    assert client.get(link, follow_redirects=False).headers["location"] == "/replies?search=a"
-    for elsewhere in ("//evil.example", "/\\evil.example", "https://evil.example", "/a b"):
-        assert client.get(gate.link("", elsewhere), follow_redirects=False).headers["location"] == "/", elsewhere
+    pages = dict.fromkeys(("//evil.example", "/\\evil.example", "https://evil.example", "/a b"), "/")
+    for page, leads in {"/replies?search=a": "/replies?search=a", **pages}.items():
+        assert client.get(gate.link("", page), follow_redirects=False).headers["location"] == leads, page

@@ -8,7 +8,7 @@ import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import yaml
@@ -40,8 +40,12 @@ def studies(tmp_path: Path) -> Studies:
 
 def served(studies: Studies, host: str, port: int) -> None:
     """Say that the study is being served, without a server."""
-    arguments = ["serve", "--host", host, "--port", str(port)]
-    job_of(studies.data, arguments=arguments, paradigm="study:lab", address=f"http://127.0.0.1:{port}/")
+    job_of(
+        studies.data,
+        arguments=["serve", "--host", host, "--port", str(port)],
+        paradigm="study:lab",
+        address=f"http://127.0.0.1:{port}/",
+    )
 
 
 def test_a_form_and_a_text_are_the_same_file_and_the_check_is_the_command(studies: Studies) -> None:
@@ -69,8 +73,10 @@ def test_each_language_has_its_own_texts_and_none_is_lost(studies: Studies) -> N
     assert (german["wrong"], [*german["data"]["consent"]]) == ([], ["de"])
     assert german["data"]["breaks"] == {"text": {"de": "Bitte ruhen Sie sich kurz aus."}, "seconds": 20}
     texts = {page: data["texts"][page] | german["texts"][page] for page in data["texts"]}  # as the page keeps them
-    both = {"de": german["data"]["consent"]["de"], "en": data["data"]["consent"]["en"]}
-    assert form(texts, "de", "en")["data"]["consent"] == both
+    assert form(texts, "de", "en")["data"]["consent"] == {
+        "de": german["data"]["consent"]["de"],
+        "en": data["data"]["consent"]["en"],
+    }
     without = form({**texts, "consent": {"de": texts["consent"]["de"], "en": ""}}, "en", "de")
     assert (without["data"]["consent"], len(without["data"]["debrief"])) == ({"de": texts["consent"]["de"]}, 2)
     assert "consent" not in form({**texts, "consent": {"de": "", "en": " "}}, "en", "de")["data"]
@@ -130,15 +136,15 @@ def test_buttons_are_commands_and_nobody_leaves_by_one_word(studies: Studies) ->
     asked: dict[str, Any] = {"study": "lab", "participant": "P01", "session": "1", "field_age": "23"}
     run = ["run", file, "--participant", "P01", "--session", "1", "--field", "age=23", "--data", data]
     assert studies.command("study-run", asked) == (run, "")
-    german = [*run[:6], "--language", "de", *run[6:]]
-    assert studies.command("study-run", {**asked, "language": "de"})[0] == german
+    assert studies.command("study-run", {**asked, "language": "de"})[0] == [*run[:6], "--language", "de", *run[6:]]
     assert studies.command("study-run", {"study": "lab"})[0] == ["run", file, "--data", data]
     assert studies.command("study-run", {**asked, "simulate": "on"})[0][2:4] == ["--simulate", "capacity@20"]
     port = free_port()
     served(studies, "127.0.0.1", port)
-    serve, address = studies.command("study-serve", {"study": "lab", "network": "on"})
+    serve, address = studies.command("study-serve", {"study": "lab", "network": "on", "only_command": True})
     assert (serve[2:6], address) == (["--host", "0.0.0.0", "--port", str(port)], f"http://127.0.0.1:{port}/")
     for kind, wrong in (
+        ("study-serve", {"study": "lab"}),  # which is being served
         ("study-run", {"study": "../lab"}),
         ("study-run", {**asked, "participant": "--data=/"}),
         ("study-resume", {"study": "lab", "visit": "../.."}),
@@ -176,8 +182,10 @@ def test_who_takes_part_is_seen_read_once_and_looked_after(studies: Studies, mon
     told = spanlab.study_monitor(studies.file("lab"), data=studies.data, everything=True).to_dict()["sessions"]
     assert [row | {"last sign": ""} for row in now["sessions"]] == [row | {"last sign": ""} for row in told]
     asked, folder = {"study": "lab", "visit": "p02/session-1"}, studies.data / "lab" / "p02"
-    resume = ["resume", str(folder / "session-1"), "--skip", "sfr", "--reason", "ill"]
-    assert studies.command("study-resume", {**asked, "skip": "sfr", "reason": "ill"})[0] == resume
+    assert studies.command("study-resume", {**asked, "skip": "sfr", "reason": "ill"}) == (
+        ["resume", str(folder / "session-1"), "--skip", "sfr", "--reason", "ill"],
+        "",
+    )
     assert studies.act("lab", {**asked, "what": "note", "text": "a fire alarm"})["said"]
     assert "a fire alarm" in (folder / "session-1" / "notes.jsonl").read_text("utf-8")
     assert studies.act("lab", {"what": "withdraw", "participant": "p02", "again": "p02"})["said"]
@@ -196,12 +204,14 @@ def test_rules_leave_out_data_of_reports_scores_and_exports(studies: Studies) ->
     with pytest.raises(SpanLabError, match=r"lab_exclusions\.yaml:1"):
         studies.keep_exclusions("lab", {"text": "rules: []\n"})
     assert studies.exclusions("lab") == ""
-    rules = "exclude:\n  - {leave_out: sessions, where: accuracy, below: 0.9, whose: machines, reason: weak}\n"
-    studies.keep_exclusions("lab", {"text": rules})
+    studies.keep_exclusions(
+        "lab",
+        {"text": "exclude:\n  - {leave_out: sessions, where: accuracy, below: 0.9, whose: machines, reason: weak}\n"},
+    )
     assert studies.command("study-export", asked)[0] == [*export[:2], str(taken["ideal"]), *export[3:]]
     assert "--exclude" in studies.command("study-scores", asked)[0]
-    report = let_in(studies.data).post("/jobs/compare", json=asked, headers={"origin": BASE}).json()
-    assert f"--exclude {studies.folder / 'lab_exclusions.yaml'}" in report["command"]
+    report = let_in(studies.data, headers={"origin": BASE}).post("/jobs/compare", json=asked)
+    assert f"--exclude {studies.folder / 'lab_exclusions.yaml'}" in report.json()["command"]
 
 
 def test_links_are_those_of_the_command(studies: Studies, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,6 +237,15 @@ def test_links_are_those_of_the_command(studies: Studies, monkeypatch: pytest.Mo
         assert studies.links("lab", {})["links"][0]["link"].startswith(f"http://{seen}:9123/?")
     with pytest.raises(SpanLabError, match="number of links"):
         studies.links("lab", {"n": "0"})
+
+
+def test_the_app_opens_at_a_study_whose_data_are_beside_it(studies: Studies, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened, commands = list[Any](), cast("Any", spanlab)
+    monkeypatch.setattr("spanlab.extensions.app.command._open", lambda *given: opened.append(given[4:]))
+    commands.app(studies.file("lab"), data=studies.data)
+    assert opened == [("/studies/lab", None)]
+    with pytest.raises(SpanLabError, match=f"add --data {studies.folder / 'data'}"):
+        commands.app(studies.file("lab"), data=studies.data / "deeper")
 
 
 def test_pages_of_studies_are_behind_the_gate(studies: Studies) -> None:
@@ -315,5 +334,7 @@ def test_from_nothing_to_the_report_of_the_first_participant(tmp_path: Path) -> 
     assert len(find_sessions([data])) == 3
     written = yaml.safe_load((tmp_path / "my_first_study.yaml").read_text("utf-8"))
     assert [*written["consent"]] == ["en"]
-    task = {"paradigm": "digit_span", "trials": 2, "set": {"direction": "forward", "list_length": 2}, "practice": False}
-    assert written["paradigms"][1:] == [task, "my_first_study_questions.yaml"]
+    assert written["paradigms"][1:] == [
+        {"paradigm": "digit_span", "trials": 2, "set": {"direction": "forward", "list_length": 2}, "practice": False},
+        "my_first_study_questions.yaml",
+    ]

@@ -66,14 +66,13 @@ def axe() -> str:
 def faults(tab: Tab, axe: str) -> list[dict[str, Any]]:
     """What axe-core finds: the rule, how serious it is, and where."""
     tab.evaluate(f"typeof axe === 'object' || (() => {{ {axe}; return true; }})()")
-    found = json.loads(
-        tab.evaluate(
-            "axe.run(document, {resultTypes: ['violations']}).then((result) => JSON.stringify(result.violations))"
-        )
-    )
     return [
         {"rule": one["id"], "impact": one["impact"], "where": [node["html"][:200] for node in one["nodes"]]}
-        for one in found
+        for one in json.loads(
+            tab.evaluate(
+                "axe.run(document, {resultTypes: ['violations']}).then((result) => JSON.stringify(result.violations))"
+            )
+        )
     ]
 
 

@@ -61,10 +61,7 @@ def run_module(folder: Path, name: str, script: str, given: Any) -> Any:
     (folder / name).write_bytes((files("spanlab.extensions.browser.participant") / "page" / name).read_bytes())
     (folder / "package.json").write_text('{"type": "module"}')
     (folder / "try.js").write_text(script)
-    done = subprocess.run(
-        [node, folder / "try.js"], input=json.dumps(given), capture_output=True, text=True, check=True
-    )
-    return json.loads(done.stdout)
+    return json.loads(subprocess.check_output([node, folder / "try.js"], input=json.dumps(given), text=True))
 
 
 NAMING = """

@@ -132,8 +132,7 @@ def test_nothing_is_readable_without_the_token(tmp_path: Path, monkeypatch: pyte
 def test_who_is_at_which_page_is_seen_before_anything_is_recorded(tmp_path: Path) -> None:
     desk = VisitDesk(ParadigmOffer.checked("vsr", tmp_path, trials=1, practice=False), print)
     board = MonitorBoard(desk)
-    client = TestClient(make_app(desk, board))
-    with client.websocket_connect("/visit", headers=HERE) as socket:
+    with TestClient(make_app(desk, board)).websocket_connect("/visit", headers=HERE) as socket:
         hello = {
             "type": "hello",
             "participant": "P01",

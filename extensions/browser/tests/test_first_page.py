@@ -40,8 +40,7 @@ class Page(ScriptedPage):
         super().__init__(self)  # type: ignore[arg-type]
 
     def attach(self, send: Any, instance: str, last: int) -> None:
-        visit = self.desk.join(Hello.model_validate(hello(self.participant, instance=instance)), self.hear)
-        self.visit: Any = visit
+        self.visit: Any = self.desk.join(Hello.model_validate(hello(self.participant, instance=instance)), self.hear)
         self.joined.set()
 
     def hear(self, message: Any) -> None:
@@ -214,8 +213,18 @@ def drawn_in_turn(orders: Sequence[tuple[str, int]], seconds: float) -> list[int
 
 
 def test_whoever_has_much_drawn_waits_for_itself() -> None:
-    orders = [*(("much", size) for size in range(1, 9)), ("little", 100), ("other", 200)]
-    assert drawn_in_turn(orders, 1.0) == [1, 100, 200, 2, 3, 4, 5, 6, 7, 8]
+    assert drawn_in_turn([*(("much", size) for size in range(1, 9)), ("little", 100), ("other", 200)], 1.0) == [
+        1,
+        100,
+        200,
+        2,
+        3,
+        4,
+        5,
+        6,
+        7,
+        8,
+    ]
 
 
 def test_what_takes_little_is_drawn_in_the_order_in_which_it_was_wanted() -> None:

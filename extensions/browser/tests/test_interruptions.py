@@ -76,9 +76,10 @@ class Server:
         self.start()
 
     def start(self) -> None:
-        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "spanlab.cli", *self._arguments], stdout=subprocess.DEVNULL, env=environment
+            [sys.executable, "-m", "spanlab.cli", *self._arguments],
+            stdout=subprocess.DEVNULL,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
         )
         while True:
             assert self.process.poll() is None

@@ -88,8 +88,7 @@ def test_a_full_disk_is_told_nothing_is_acknowledged_and_the_visit_goes_on_when_
     visit = joined(desk)
     page = TrialPage(visit.channel)
     page.before_trial = fills
-    held = sentence("online.no_room", "en")
-    until(lambda: any(held in line for line in page.lines))
+    until(lambda: any(sentence("online.no_room", "en") in line for line in page.lines))
     (folder,) = tmp_path.iterdir()
     assert "goes on by itself" in said[0]
     told_before = [event for event in page.told if event.name in page.acknowledged and event.kind == "step"]

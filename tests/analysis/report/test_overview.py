@@ -49,12 +49,15 @@ def machine(name: str, curve, seed: int = 50) -> pd.DataFrame:
 
 
 def test_the_page_opens_with_everybody_and_the_effect(tmp_path: Path) -> None:
-    mixed(*crowd(), machine("alike", bowl), machine("flat", lambda length, position: 0.6, seed=51)).to_csv(
+    others = [responses(bowl, paradigm=f"a_{at % 3}", agent=f"network:{at}", seed=at) for at in range(33)]
+    mixed(*crowd(), machine("alike", bowl), machine("flat", lambda length, position: 0.6, seed=51), *others).to_csv(
         tmp_path / "all.csv", index=False
     )
     page = compare([tmp_path / "all.csv"], tmp_path / "report")
     html, text = page.read_text(encoding="utf-8"), read(page).text
-    assert html.index('class="story') < html.index('class="glance') < html.index('class="paradigm')
+    assert 0 < html.index('class="effect"><b>Visual Serial Recall. ') < html.index('class="problems')
+    assert html.index('class="problems') < html.index('class="glance') < html.index('class="paradigm')
+    assert html.index("<code>vsr</code>") < html.index("<code>a_0</code>")
     assert re.search(
         r"Primacy and recency in lists of 6: the first item minus those in the middle, people \(n = 8\) \+\d\d points"
         r" \(95% interval",
