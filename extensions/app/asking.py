@@ -35,8 +35,8 @@ _environment = Lock()
 
 def source_of(name: str, data: Path, look: Callable[[], Sequence[SessionLine]]) -> str:
     """What commands call a paradigm: its name in the library; of one's own the file with which its newest
-    session here was begun, or the copy in the session's record where that file is gone or is another
-    paradigm now. Empty where there is none.
+    session here was begun, or the copy in the session's record where that file is gone, is another
+    paradigm now, or is not beside the data: a record may name any file. Empty where there is none.
 
     Parameters
     ----------
@@ -46,10 +46,11 @@ def source_of(name: str, data: Path, look: Callable[[], Sequence[SessionLine]]) 
         return name
     for line in look():
         if line.paradigm == name and line.seed is not None:
-            session = same_trials(data / line.path)
+            session, beside = same_trials(data / line.path), data.resolve().parent
+            file = Path(os.path.normpath(beside / session.info["paradigm_source"]))
             with suppress(SpanLabError):
-                if load_paradigm(session.info["paradigm_source"]).name == name:
-                    return session.info["paradigm_source"]
+                if file.is_relative_to(beside) and load_paradigm(file).name == name:
+                    return str(file)
             copy = data / ".app" / "paradigms" / f"{session.paradigm.hash}.yaml"
             make_folder(copy.parent)
             write_json(copy, session.info["paradigm_data"], together=True)

@@ -187,18 +187,19 @@ def test_what_is_right_is_shown_only_when_a_trial_is_finished(client: TestClient
 
 
 def test_a_paradigm_of_one_s_own_has_a_page_on_which_its_sessions_go_on(tmp_path: Path) -> None:
-    """With its file, and without it: a session has a copy of its own."""
-    file, data = spanlab.new(Kind.PARADIGM, "my_letters", output=tmp_path).file, tmp_path / "data"
+    """With its file, and without it: a session has a copy of its own, and a record may name any file."""
+    file, data = spanlab.new(Kind.PARADIGM, "my_letters", output=tmp_path / "lab").file, tmp_path / "lab" / "data"
+    elsewhere = str(shutil.copy(file, tmp_path))
     session = spanlab.replay(str(file), "capacity:3", trials=2, data=data, say=lambda _: None).folder
     cut_short(session)
     client, asked = let_in(data, headers={"origin": BASE}), {"paradigm": "my_letters", "session": session.name}
     assert 'href="/paradigms/my_letters"' in client.get("/sessions").text
-    for is_there in (True, False):
-        file.rename(file.with_suffix((".old", ".yaml")[is_there]))
+    for source, place in (("my_letters.yaml", "lab"), (elsewhere, "paradigms"), ("gone.yaml", "paradigms")):
+        tell(session, paradigm_source=source)
         assert 'id="levels"' in client.get("/paradigms/my_letters").text
         assert client.get("/paradigms/my_letters/play").json()[0]["source"].startswith("data:image/png")
         new = client.post("/jobs/replay", json={**asked, "agents": ["ideal"], "only_command": True}).json()["command"]
-        assert (load_paradigm(new.split()[2]).name, str(file) in new) == ("my_letters", is_there)
+        assert (load_paradigm(new.split()[2]).name, Path(new.split()[2]).parent.name) == ("my_letters", place)
     assert 'data-kind="resume"' in client.get("/paradigms/my_letters/live").text
     name = client.post("/jobs/resume", json=asked).json()["name"]
     assert ended(lambda: Jobs(data).job(name)).state == "done"
