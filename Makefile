@@ -25,9 +25,10 @@ demo:
 	@echo "Now yours: .venv/bin/spanlab app opens a page on which you take trials, and machines take the same ones."
 
 lint: style
-	@for system in Windows Darwin; do \
+	@checks=; for system in Windows Darwin; do \
 		.venv/bin/python scripts/unchanged.py .venv/.types-$$system '*.py' '*.pyi' pyproject.toml constraints.txt -- \
-			.venv/bin/pyright -p scripts/platform_types.json --pythonplatform $$system || exit 1; done
+			.venv/bin/pyright -p scripts/platform_types.json --pythonplatform $$system & checks="$$checks $$!"; done; \
+		faults=0; for check in $$checks; do wait $$check || faults=1; done; exit $$faults
 
 # style and types on this system: what the quick tests begin with
 style: setup
