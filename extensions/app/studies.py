@@ -103,7 +103,7 @@ class Studies:
         if asked.get("save") and asked.get("since", _since(file)) != _since(file):
             raise RefusedError("changed")
         if asked.get("save") and "\ufffd" in text:
-            raise RefusedError("letters")
+            raise RefusedError("letters", sign="\ufffd")
         said = self._checked(file, text, details=bool(asked.get("save")))
         if asked.get("save") and not said["wrong"]:
             if said["data"].get("study") != study_in(file):
