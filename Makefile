@@ -3,7 +3,7 @@
 # make setup       only the set-up                                     make test-servers     tiny chat models (compiles, the first time)
 # make style       only style and types                                make lint             the same, and types for Windows and macOS
 # make bench       speed, measured here                                make docs             the site, build/site/index.html, from documents and code
-# make measure     coverage and size of intervals and tests, anew (hours); ARGS=.1: a tenth of the samples
+# make measure     coverage and size of intervals and tests, anew (hours), and long soaks; ARGS=.1: a tenth of the samples
 # make clean       remove what these made, except data
 # Every target sets up what it needs; a second run starts at once.
 
@@ -51,7 +51,7 @@ test: setup
 
 test-all: CHECKS = lint
 test-all: setup
-	$(TESTS) --hypothesis-profile=others -m "not servers" $(ARGS) && exit $$faults
+	$(TESTS) --hypothesis-profile=others -m "not servers and not soak" $(ARGS) && exit $$faults
 
 # Real chat servers, each in an environment of its own under the user's cache folder, which is kept.
 test-servers: setup
@@ -69,13 +69,14 @@ docs: setup
 bench: setup
 	@.venv/bin/python benchmarks/run.py $(ARGS)
 
-# Simulations with known truth, seeds fixed: what docs/measurements.md says of intervals and tests.
+# Simulations with known truth, seeds fixed: what docs/measurements.md says of intervals and tests. Then long soaks.
 measure: setup
 	@.venv/bin/python benchmarks/coverage.py $(ARGS)
 	@.venv/bin/python benchmarks/wordings.py
 	@.venv/bin/python benchmarks/wordings_intervals.py
 	@.venv/bin/python benchmarks/populations.py
 	@.venv/bin/python benchmarks/null_pages.py
+	@$(PYTEST) -m soak
 
 clean:
 	rm -rf .venv build dist *.egg-info .ruff_cache .hypothesis

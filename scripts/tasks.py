@@ -46,7 +46,7 @@ TASKS: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "demo": (("spanlab", "demo"),),
     "test": (*STYLE, PYTEST),
-    "test-all": (*LINT, (*PYTEST, "--hypothesis-profile=others", "-m", "not servers")),
+    "test-all": (*LINT, (*PYTEST, "--hypothesis-profile=others", "-m", "not servers and not soak")),
     "test-servers": (
         ("python", "tests/servers/install.py"),
         ("python", "-m", "pytest", "-m", "servers", "tests/servers"),
@@ -67,6 +67,7 @@ TASKS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("python", "benchmarks/wordings_intervals.py"),
         ("python", "benchmarks/populations.py"),
         ("python", "benchmarks/null_pages.py"),
+        ("python", "-m", "pytest", "-m", "soak"),
     ),
     "clean": (),
 }

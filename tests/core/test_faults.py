@@ -42,6 +42,7 @@ def test_every_command_under_every_fault(name: str) -> None:
     assert not disturbed(name, [fault for fault in _POSSIBLE if (name, fault) != ("run", "clock")], 2)
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 @pytest.mark.usefixtures("screen")
 @pytest.mark.parametrize("name", CASES)

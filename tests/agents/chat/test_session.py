@@ -218,6 +218,7 @@ def test_kills_lose_no_reply_and_change_no_answer(tmp_path: Path) -> None:
     _kills(tmp_path, 8, 4, [30, 80, 150])
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 def test_twenty_kills_among_3600_calls_lose_no_reply_and_change_no_answer(tmp_path: Path) -> None:
     _kills(tmp_path, 150, 30, sorted(np.random.RandomState(1).choice(3500, 20, replace=False).tolist()))

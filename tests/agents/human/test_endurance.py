@@ -11,6 +11,7 @@ import pytest
 from processes import bench
 
 pytestmark = [
+    pytest.mark.soak,
     pytest.mark.slow,
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb, and /proc"),
 ]

@@ -66,6 +66,7 @@ def test_presses_are_all_there_and_in_their_steps() -> None:
     assert found["handed over"].min() > -0.5  # nothing is dated before it happened
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 def test_a_thousand_presses_are_dated_to_two_milliseconds() -> None:
     """The delay of the injector is taken off by comparing with the server's own time of each press
