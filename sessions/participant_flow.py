@@ -115,7 +115,8 @@ class ParticipantFlow:
 
     def first(self) -> PlannedTrial:
         """The trial that comes first: one of practice, where there is practice."""
-        return [*(self._session.practice_round(1) if self._session.info["practice"] else []), *self._session.plan][0]
+        practice = self._session.practice_round(1) if self._session.info["practice"] else []
+        return [*practice, *self._session.plan][0]
 
     def _instructions(self, planned: PlannedTrial) -> str:
         levels = resolve_levels(self._session.paradigm, planned.levels, planned.seed)

@@ -35,8 +35,9 @@ _environment = Lock()
 
 def source_of(name: str, data: Path, look: Callable[[], Sequence[SessionLine]]) -> str:
     """What commands call a paradigm: its name in the library; of one's own the file with which its newest
-    session here was begun, or the copy in the session's record where that file is gone, is another
-    paradigm now, or is not beside the data: a record may name any file. Empty where there is none.
+    session here was begun. Where that file is gone, is another paradigm now, or is not beside the data (a
+    record may name any file), what the record holds is written into a file below the app's folder. Empty
+    where no session can be read.
 
     Parameters
     ----------
@@ -46,7 +47,10 @@ def source_of(name: str, data: Path, look: Callable[[], Sequence[SessionLine]]) 
         return name
     for line in look():
         if line.paradigm == name and line.seed is not None:
-            session, beside = same_trials(data / line.path), data.resolve().parent
+            try:
+                session, beside = same_trials(data / line.path), data.resolve().parent
+            except SpanLabError:  # its page of trials says why; there may be others
+                continue
             file = Path(os.path.normpath(beside / session.info["paradigm_source"]))
             with suppress(SpanLabError):
                 if file.is_relative_to(beside) and load_paradigm(file).name == name:
@@ -130,13 +134,9 @@ def resume_arguments(
     if not in_browser(info):
         _check_server(info, asked)
         return ["resume", str(data / path)], ""
-    serve = ["serve", source_of(info["paradigm"], data, lambda: lines), "--port", str(port), "--most", "2"]
-    return [
-        *serve,
-        "--data",
-        str((data / path).parent),
-        *_spoken(info["language"]),
-    ], f"http://127.0.0.1:{port}/?participant={info['participant']}"
+    source, place = source_of(info["paradigm"], data, lambda: lines), str((data / path).parent)
+    arguments = ["serve", source, "--port", str(port), "--data", place, "--most", "2", *_spoken(info["language"])]
+    return arguments, f"http://127.0.0.1:{port}/?participant={info['participant']}"
 
 
 def _check_server(info: Mapping[str, Any], asked: Mapping[str, Any]) -> None:

@@ -249,8 +249,7 @@ def fit(model: Model, trials: Trials, start: np.ndarray | None = None) -> Fit:
     starts = sorted(likelihood.space.starts(), key=likelihood)[: TRIES if start is None else 1]
     lowest = [likelihood.lowest(at) for at in ([] if start is None else [start]) + starts]
     at, height = min(lowest, key=lambda one: one[1])
-    count = len(trials) if trials.weight is None else int(trials.weight.sum())
-    return Fit(model, likelihood.space, at, -height, count)
+    return Fit(model, likelihood.space, at, -height, len(trials) if trials.weight is None else int(trials.weight.sum()))
 
 
 def limits(fitted: Fit, trials: Trials, level: float = LEVEL) -> dict[str, tuple[float, float]]:

@@ -141,8 +141,7 @@ def observe_module(agent: ModuleAgent, view: NetworkView, trials: Sequence[Trial
     questions = _questions(steps_of)
 
     def passed(units: Sequence[int], hidden: bool) -> list[Any]:
-        starts = range(0, len(frames), _BATCH)
-        return [agent.outputs(frames[start : start + _BATCH], hidden, units) for start in starts]
+        return [agent.outputs(frames[start : start + _BATCH], hidden, units) for start in range(0, len(frames), _BATCH)]
 
     def read(held: np.ndarray, units: Sequence[int]) -> np.ndarray:
         logits = np.concatenate([one.logits for one in passed(units, False)])

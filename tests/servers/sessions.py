@@ -63,8 +63,7 @@ def replies(folder: Path) -> list[dict[str, Any]]:
 
 def lasting(folder: Path) -> pd.DataFrame:
     """The table without what is measured, without the session's name, trial by trial."""
-    table = read_responses(folder).sort_values(["trial", "step"], ignore_index=True)
-    return table.drop(columns=[*MEASURED, "session"])
+    return read_responses(folder).sort_values(["trial", "step"], ignore_index=True).drop(columns=[*MEASURED, "session"])
 
 
 def served_at(base_url: str) -> dict[str, str]:

@@ -35,8 +35,7 @@ def test_larger_pictures_show_the_same(shown, scale: int) -> None:
     little on the whole."""
     small, large = render(shown.scene()), render(shown.scene(), scale)
     assert large.shape == (96 * scale, 96 * scale, 3)
-    back = np.array(Image.fromarray(large).reduce(scale)).astype(int)
-    difference = np.abs(back - small).max(-1)
+    difference = np.abs(np.array(Image.fromarray(large).reduce(scale)).astype(int) - small).max(-1)
     # Lines and letters are aligned to whole pixels, which are larger at scale 1; grids of small
     # cells and rows of letters have many edges.
     assert difference.mean() < 15

@@ -26,8 +26,11 @@ class NetworkFrames:
 
     def add(self, stimuli: Sequence[Stimulus]) -> np.ndarray:
         """Render stimuli and keep the new frames; returns their numbers, int64 (n,)."""
-        parts = range(0, len(stimuli), _CHUNK)
-        frames = (frame for start in parts for frame in network_frames(stimuli[start : start + _CHUNK]))
+        frames = (
+            frame
+            for start in range(0, len(stimuli), _CHUNK)
+            for frame in network_frames(stimuli[start : start + _CHUNK])
+        )
         return np.array([self._keep(frame) for frame in frames], np.int64)
 
     def _keep(self, frame: np.ndarray) -> int:

@@ -192,6 +192,8 @@ def test_a_paradigm_of_one_s_own_has_a_page_on_which_its_sessions_go_on(tmp_path
     elsewhere = str(shutil.copy(file, tmp_path))
     session = spanlab.replay(str(file), "capacity:3", trials=2, data=data, say=lambda _: None).folder
     cut_short(session)
+    # what cannot be rebuilt hides no other session
+    tell(shutil.copytree(session, data / "damaged"), paradigm_data={}, created="2099-01-01T00:00:00Z")
     client, asked = let_in(data, headers={"origin": BASE}), {"paradigm": "my_letters", "session": session.name}
     assert 'href="/paradigms/my_letters"' in client.get("/sessions").text
     for source, place in (("my_letters.yaml", "lab"), (elsewhere, "paradigms"), ("gone.yaml", "paradigms")):
