@@ -69,14 +69,14 @@ docs: setup
 bench: setup
 	@.venv/bin/python benchmarks/run.py $(ARGS)
 
-# Simulations with known truth, seeds fixed: what docs/measurements.md says of intervals and tests. Then long soaks.
+# Long soaks, then simulations with known truth, seeds fixed: what docs/measurements.md says of intervals and tests.
 measure: setup
-	@.venv/bin/python benchmarks/coverage.py $(ARGS)
+	@PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 .venv/bin/python -m pytest -m soak
 	@.venv/bin/python benchmarks/wordings.py
 	@.venv/bin/python benchmarks/wordings_intervals.py
 	@.venv/bin/python benchmarks/populations.py
 	@.venv/bin/python benchmarks/null_pages.py
-	@$(PYTEST) -m soak
+	@.venv/bin/python benchmarks/coverage.py $(ARGS)
 
 clean:
 	rm -rf .venv build dist *.egg-info .ruff_cache .hypothesis

@@ -62,12 +62,12 @@ TASKS: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "bench": (("python", "benchmarks/run.py"),),
     "measure": (
-        ("python", "benchmarks/coverage.py"),
+        ("python", "-m", "pytest", "-m", "soak"),
         ("python", "benchmarks/wordings.py"),
         ("python", "benchmarks/wordings_intervals.py"),
         ("python", "benchmarks/populations.py"),
         ("python", "benchmarks/null_pages.py"),
-        ("python", "-m", "pytest", "-m", "soak"),
+        ("python", "benchmarks/coverage.py"),
     ),
     "clean": (),
 }

@@ -175,8 +175,7 @@ def test_tables_of_nback_have_the_share_and_bounds() -> None:
 @pytest.mark.parametrize("name", ["nback_models", "nback_bars", "nback_dprime", "nback_published"])
 def test_figures_of_nback_say_how_much_could_not_be_read(name: str) -> None:
     answers = scored(blocks("a", {1: 0.1, 2: 0.3}))
-    data = described(answers, ["nback_verbal"], ())
-    computed = figure_named(name).compute(data, Wish())
+    computed = figure_named(name).compute(described(answers, ["nback_verbal"], ()), Wish())
     share = float(answers.items["outcome"].eq("invalid").mean())
     assert f"Replies that could not be read count as wrong: a {share:.0%}" in computed.caption
     clean = figure_named(name).compute(described(scored(blocks("a", {1: 0.0, 2: 0.0})), ["nback_verbal"], ()), Wish())

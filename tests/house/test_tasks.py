@@ -46,7 +46,7 @@ def test_a_task_hands_its_arguments_on_and_clean_removes_what_was_made(tmp_path:
         return subprocess.run([sys.executable, "scripts/tasks.py", *words], cwd=tmp_path, check=False).returncode
 
     assert task("measure", ".1") == 0
-    assert (tmp_path / "ran").read_text().splitlines()[-1] == "benchmarks/null_pages.py .1"
+    assert (tmp_path / "ran").read_text().splitlines()[-1] == "benchmarks/coverage.py .1"
     python.write_text("#!/bin/sh\nexit 3\n")
     assert task("measure") == 3
     assert task("clean") == 0

@@ -135,8 +135,7 @@ def test_questions_of_two_phases_are_told_apart(tmp_path: Path) -> None:
         60,
         "Of questions in several phases, only those of the last one: probe.",
     )
-    table = conditions_effect(part, "small").table(part, "small")
-    means = table.groupby("phase")["mean"].mean()
+    means = conditions_effect(part, "small").table(part, "small").groupby("phase")["mean"].mean()
     assert means["cue"] == 1
     assert 0.3 < means["probe"] < 0.7
     assert set(part.main.items["phase"]) == {"probe"}
@@ -366,8 +365,7 @@ def twelve_people(name: str, share: Callable[[Mapping[str, Any]], float]) -> Sco
     """The answers of twelve people to a session each, right as often as is planted in a row."""
     paradigm, random, tables = load_paradigm(name), np.random.RandomState(1), []
     for number in range(12):
-        trials = [one.compile(paradigm, "corrected") for one in plan_session(paradigm, number)]
-        table = rehearsed(trials).to_pandas()
+        table = rehearsed([one.compile(paradigm, "corrected") for one in plan_session(paradigm, number)]).to_pandas()
         written = [one for one in map(str, table.columns) if one.startswith(("factor_", "record_"))]
         plain = table.assign(**{one: decoded(table[one]) for one in written})
         shares = [share({str(name): value for name, value in row.items()}) for row in plain.to_dict("records")]

@@ -196,8 +196,7 @@ def test_practice_until_it_goes_well(tmp_path: Path, gonogo: Paradigm) -> None:
         return press(right if trials > 2 else "-" if right == "x" else "x")
 
     agent = AtTheWindow(answer)
-    session = take(tmp_path, gonogo, agent, 4, participant="p1", practice=True)
-    table = read_responses(session.folder)
+    table = read_responses(take(tmp_path, gonogo, agent, 4, participant="p1", practice=True).folder)
     practice, main = table[table["practice"]], table[~table["practice"]]
     assert practice.groupby("trial", sort=False)["correct"].mean().to_dict() == {1: 0, 2: 0, 3: 1, 4: 1}
     assert list(practice["block"].unique()) == [1, 2]

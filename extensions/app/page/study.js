@@ -102,6 +102,8 @@ function study(page, address) {
     if (mine !== asked) return said;
     if ("data" in wanted) text.value = said.text ?? text.value;
     else if (said.data?.study) { data = said.data; fill(); }
+    // what is changed in a form that does not show the file would take the file's place
+    if (!("data" in wanted)) /** @type {HTMLElement} */ (form.parentElement).inert = !said.data?.study;
     if (said.data?.study) drawTexts(said.texts);
     tell.replaceChildren(...[...said.wrong, ...said.said].map((line) => element("li", { class: said.wrong.length ? "problem" : "" }, line)));
     const saved = "save" in wanted && !said.wrong.length;

@@ -102,6 +102,25 @@ def test_faults_are_told_by_line_and_not_saved(studies: Studies, text: str, said
         assert [name for name, _ in studies.now("lab")["fields"]] == ["vision", "age", "handedness"]
 
 
+def typed(selector: str, value: str) -> str:
+    """What types a value into a field of a page."""
+    return (
+        f"(() => {{ const one = document.querySelector({json.dumps(selector)}); one.value = {json.dumps(value)};"
+        " for (const kind of ['input', 'change']) one.dispatchEvent(new Event(kind, {bubbles: true})); })()"
+    )
+
+
+def test_the_form_is_shut_while_it_does_not_show_the_file(tmp_path: Path) -> None:
+    """Before the file is read, and where it cannot be: what is changed there takes the file's place."""
+    (tmp_path / "lab.yaml").write_text("study: lab\ntitle: [", encoding="utf-8")
+    with chromium(tmp_path / "profile") as browser, the_app(tmp_path / "data") as link, browser.tab() as tab:
+        tab.open(f"{link}&page=/studies/lab")
+        shut = "document.querySelector('[inert]')?.querySelectorAll('#form, #questions').length"
+        tab.until(f"!!document.querySelector('#told .problem') && {shut} === 2", 60)
+        tab.evaluate(typed("#text", "study: lab\ntitle: Ours\nparadigms: [vsr]"))
+        tab.until(f"document.querySelector('#form [name=title]').value === 'Ours' && {shut} === undefined", 60)
+
+
 def test_questions_become_a_paradigm_of_the_study(studies: Studies) -> None:
     asked = {"questions": "Was it hard?\nDid you sleep?", "points": "5", "low": "no", "languages": ["en", "de"]}
     names = [studies.add_questions("lab", asked)["file"] for _ in range(2)]
@@ -276,12 +295,6 @@ def test_from_nothing_to_the_report_of_the_first_participant(tmp_path: Path) -> 
     """Two tasks and a questionnaire, without a terminal and without YAML, in less than five minutes."""
     data = tmp_path / "data"
     began = time.monotonic()
-
-    def typed(selector: str, value: str) -> str:
-        return (
-            f"(() => {{ const one = document.querySelector({json.dumps(selector)}); one.value = {json.dumps(value)};"
-            " for (const kind of ['input', 'change']) one.dispatchEvent(new Event(kind, {bubbles: true})); })()"
-        )
 
     fine = "document.querySelector('#told')?.innerText.includes('is fine')"
     with chromium(tmp_path / "profile") as browser, the_app(data) as link, browser.tab() as tab:

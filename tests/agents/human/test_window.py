@@ -133,8 +133,7 @@ def test_presses_at_the_border_of_two_steps_belong_to_the_right_one(moments: dic
 
 @pytest.mark.slow
 def test_presses_at_borders_where_the_next_display_is_not_known() -> None:
-    steps = scene(bench("lab/lab_bench", "unannounced_borders"), "unannounced_borders")
-    credited_where_they_happened(steps)
+    credited_where_they_happened(scene(bench("lab/lab_bench", "unannounced_borders"), "unannounced_borders"))
 
 
 @pytest.mark.slow

@@ -141,8 +141,7 @@ def test_cells_of_people_are_counted_in_people() -> None:
 
 
 def test_many_paradigms_are_counted_in_the_first_sentence() -> None:
-    scored = score_table(responses(lambda *_: 0.5, agent="x", lengths=(3,), repetitions=2))
-    facts = scored.parts["vsr"]
+    facts = score_table(responses(lambda *_: 0.5, agent="x", lengths=(3,), repetitions=2)).parts["vsr"]
     names = [f"task_{number}" for number in range(7)]
     assert opening((), facts, names)[1].startswith("x (trained network) took 7 paradigms.")
     assert " task_0, task_1, task_2, task_3, task_4 and task_5." in opening((), facts, names[:6])[1]
