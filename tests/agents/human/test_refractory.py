@@ -56,14 +56,16 @@ class Scripted(VirtualStage):
 def effects(told: list[Any]) -> list[list[tuple[str, float]]]:
     """What every press did in each step, and when (s after the first onset)."""
     first = told[0][2][0].onset_ms
-    found = []
-    for _, response, shown, notes in told:
-        presses = response.raw["presses"] if response is not None else notes.get("presses", [])
-        found.append([(press["does"], (shown[0].onset_ms - first + press["rt_ms"]) / 1000) for press in presses])
-    return found
+    return [
+        [
+            (press["does"], (shown[0].onset_ms - first + press["rt_ms"]) / 1000)
+            for press in (response.raw["presses"] if response is not None else notes.get("presses", []))
+        ]
+        for _, response, shown, notes in told
+    ]
 
 
-CLICK, FIVE, SIX = Press("click", 0.4, x=48, y=48), Press("key", 0.4, key="5"), Press("key", 0.4, key="6")
+CLICK, FIVE = Press("click", 0.4, x=48, y=48), Press("key", 0.4, key="5")
 
 
 def later(press: Press, seconds: float) -> Press:
