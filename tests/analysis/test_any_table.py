@@ -57,13 +57,13 @@ def fitted(data: st.DataObject) -> None:
     tried(lambda file, _, reading: spanlab.fit(file, simulated=10, workers=1, **reading), data)
 
 
-@settings(max_examples=30, **QUIET)
+@settings(max_examples=12, **QUIET)
 @given(st.data())
 def test_any_table_has_statistics_or_a_sentence(data: st.DataObject) -> None:
     statistics(data)
 
 
-@settings(max_examples=4, **QUIET)
+@settings(max_examples=2, **QUIET)
 @given(st.data())
 def test_any_table_has_a_page_or_a_sentence(data: st.DataObject) -> None:
     comparison(data)

@@ -109,7 +109,7 @@ def test_interval_and_test_of_a_share_never_contradict_each_other() -> None:
         return mixed(*people, *seeds, once)
 
     told = set()
-    for sample in range(40):
+    for sample in range(16):
         for one in against_guessing(score_table(several(random.uniform(0.05, 0.5), sample))):
             low, high = one.share.interval
             assert one.share.told == (not low <= one.share.null <= high)

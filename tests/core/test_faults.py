@@ -28,7 +28,7 @@ _NEEDS = {"readonly": hasattr(os, "geteuid") and os.geteuid() == 0, "clock": shu
 _POSSIBLE = [fault for fault in FAULTS if _NEEDS.get(fault, True)]
 
 
-@pytest.mark.parametrize("fault", ["kill", "term", "full"])
+@pytest.mark.parametrize("fault", ["kill", *(pytest.param(name, marks=pytest.mark.slow) for name in ("term", "full"))])
 def test_an_export_under_a_fault(fault: str) -> None:
     assert not disturbed("conversations", [fault], 1)
 

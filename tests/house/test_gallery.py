@@ -45,6 +45,7 @@ def test_pictures_are_small_and_of_paradigms_only(gallery: ModuleType) -> None:
     assert sum(file.stat().st_size for file in PICTURES.iterdir()) < 3_000_000
 
 
+@pytest.mark.slow
 def test_the_page_shows_every_paradigm_once(gallery: ModuleType) -> None:
     text = runpy.run_path(str(ROOT / "scripts" / "docs.py"))["made_pages"]()["gallery.md"]
     assert re.findall(r"\(images/gallery/(\w+)\.png\)", text) == gallery.in_order()

@@ -383,6 +383,7 @@ def twelve_people(name: str, share: Callable[[Mapping[str, Any]], float]) -> Sco
     return replace(scored, declared={name: Declared.read(paradigm.data)})
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("name", "column", "shares", "larger", "smaller"),
     [
@@ -430,6 +431,7 @@ PLANTED: dict[str, Callable[[Mapping[str, Any]], float]] = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("paradigm", "name", "differences"),
     [

@@ -120,12 +120,13 @@ def test_machines_without_words_are_refused_and_oracles_answer(file: Path, tmp_p
     assert (result.responses["outcome"] == "answered").all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "by"),
     [
         ('I said the letters aloud! It was a 2-back (hard). Why? *a* **b** "c": ~', "keys"),
-        pytest.param("two\nlines - and = more", "mouse", marks=pytest.mark.slow),
-        pytest.param("?", "keys", marks=pytest.mark.slow),
+        ("two\nlines - and = more", "mouse"),
+        ("?", "keys"),
     ],
 )
 def test_what_is_typed_at_the_window_is_recorded_to_the_character(tmp_path: Path, text: str, by: str) -> None:

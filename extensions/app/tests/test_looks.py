@@ -254,7 +254,7 @@ def enter(tab: Tab) -> None:
 @pytest.mark.parametrize(
     ("address", "shown"),
     [
-        ("/paradigms/vsr", "document.querySelector('#display')?.alt"),
+        ("/paradigms/vsr", "document.querySelector('#display')?.alt && !!document.querySelector('#like [value*=vsr]')"),
         ("/studies/lab", UNFOLDS),
     ],
 )

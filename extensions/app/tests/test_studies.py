@@ -110,6 +110,7 @@ def typed(selector: str, value: str) -> str:
     )
 
 
+@pytest.mark.slow
 def test_the_form_is_shut_while_it_does_not_show_the_file(tmp_path: Path) -> None:
     """Before the file is read, and where it cannot be: what is changed there takes the file's place."""
     (tmp_path / "lab.yaml").write_text("study: lab\ntitle: [", encoding="utf-8")

@@ -237,6 +237,7 @@ def test_a_changed_cell_of_a_table_is_found(benchmarked: Path, tmp_path: Path, n
     assert re.search(r"in row 3 set_size '?9(\.0)?'?, and its events say \d", problem)
 
 
+@pytest.mark.slow
 def test_tables_of_older_versions_lack_columns_and_are_not_changed(benchmarked: Path, tmp_path: Path) -> None:
     for name in ("responses.parquet", "responses.csv"):
         assert rewritten(benchmarked, tmp_path / name, name, lambda table: table.drop(columns="blind")) == []
@@ -244,6 +245,7 @@ def test_tables_of_older_versions_lack_columns_and_are_not_changed(benchmarked: 
         assert not [*table_problems(folder), *agent_problems(folder)], folder.name
 
 
+@pytest.mark.slow
 def test_another_name_of_the_agent_is_found(benchmarked: Path, tmp_path: Path) -> None:
     suite, data = read_suite(benchmarked / "small.yaml"), shutil.copytree(benchmarked / "data", tmp_path / "data")
     for folder in find_sessions([data]):
@@ -348,6 +350,7 @@ def test_a_card_has_the_share_of_unread_replies_and_what_it_leaves_open(benchmar
     assert "unread" not in picture(unread_card(benchmarked, every(0.0)))
 
 
+@pytest.mark.slow
 def test_conditions_that_were_hardly_read_are_compared_with_nobody(benchmarked: Path) -> None:
     def lost(items: pd.DataFrame) -> pd.Series:
         return (

@@ -170,6 +170,7 @@ def test_a_run_leaves_its_record(trained: Path) -> None:
     assert agent.settings()["trained_on"] == {name: load_paradigm(name).hash for name in ("vsr", "sfr", "smu")}
 
 
+@pytest.mark.slow
 def test_a_network_starts_from_another_and_what_that_lacks_begins_anew(trained: Path, tmp_path: Path) -> None:
     """Tasks are matched by name, not by place; the first step has hardly moved the weights."""
     tasks = [{"paradigm": "vir", "batch": 4, "train_trials": 24}, *TINY["tasks"][:2]]
