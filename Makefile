@@ -71,7 +71,7 @@ bench: setup
 
 # Long soaks, then simulations with known truth, seeds fixed: what docs/measurements.md says of intervals and tests.
 measure: setup
-	@PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 .venv/bin/python -m pytest -m soak
+	@$(PYTEST) -m soak
 	@.venv/bin/python benchmarks/wordings.py
 	@.venv/bin/python benchmarks/wordings_intervals.py
 	@.venv/bin/python benchmarks/populations.py

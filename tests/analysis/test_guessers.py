@@ -91,7 +91,8 @@ def test_only_yardsticks_are_a_sentence() -> None:
 # against guessing ---------------------------------------------------------------------------------
 
 
-def test_interval_and_test_of_a_share_never_contradict_each_other() -> None:
+@pytest.mark.parametrize("samples", [16, pytest.param(40, marks=pytest.mark.slow)])
+def test_interval_and_test_of_a_share_never_contradict_each_other(samples: int) -> None:
     """Whoever is told from guessing has an interval that does not hold it, over the same units: people,
     sessions of a machine that differ, trials of several questions and of one."""
     random = np.random.RandomState(3)
@@ -109,7 +110,7 @@ def test_interval_and_test_of_a_share_never_contradict_each_other() -> None:
         return mixed(*people, *seeds, once)
 
     told = set()
-    for sample in range(16):
+    for sample in range(samples):
         for one in against_guessing(score_table(several(random.uniform(0.05, 0.5), sample))):
             low, high = one.share.interval
             assert one.share.told == (not low <= one.share.null <= high)

@@ -26,7 +26,8 @@ def test_every_target_of_make_is_a_task() -> None:
 
 @pytest.mark.parametrize("task", ["docs", "bench", "measure", "test-servers", "style"])
 def test_a_task_runs_what_make_runs(task: str) -> None:
-    recipe = re.search(rf"^{task}:.*\n((?:\t.*\n)+)", MAKEFILE, re.MULTILINE)
+    written = MAKEFILE.replace("$(PYTEST) ", ".venv/bin/python -m pytest ")
+    recipe = re.search(rf"^{task}:.*\n((?:\t.*\n)+)", written, re.MULTILINE)
     assert recipe is not None
     ran = re.findall(r"\.venv/bin/(?!python scripts/unchanged)([^\n$]*[^\n$ ])", recipe[1])
     assert [" ".join(words) for words in tasks.TASKS[task]] == ran

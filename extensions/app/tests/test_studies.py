@@ -274,6 +274,7 @@ def test_pages_of_studies_are_behind_the_gate(studies: Studies) -> None:
     assert stranger.get("/studies/lab").status_code == 403
     stranger.get(gate.link(""))
     assert "without its comments" in stranger.get("/studies/lab").text
+    assert " inert>" in stranger.get("/studies/lab").text, "the form is shut until the file is read"
     lines = studies.file("lab").read_text(encoding="utf-8").splitlines()
     studies.file("lab").write_text("\n".join(line.partition("#")[0] for line in lines), encoding="utf-8")
     assert "without its comments" not in stranger.get("/studies/lab").text

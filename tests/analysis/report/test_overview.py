@@ -48,9 +48,9 @@ def machine(name: str, curve, seed: int = 50) -> pd.DataFrame:
     return responses(curve, lengths=[6], agent=f"network:{name}", kind="network", seed=seed, repetitions=60)
 
 
-@pytest.mark.usefixtures("page_only")
-def test_the_page_opens_with_everybody_and_the_effect(tmp_path: Path) -> None:
-    others = [responses(bowl, paradigm=f"a_{at % 3}", agent=f"network:{at}", seed=at) for at in range(12)]
+@pytest.mark.parametrize("many", [9, pytest.param(33, marks=pytest.mark.slow)])
+def test_the_page_opens_with_everybody_and_the_effect(tmp_path: Path, many: int) -> None:
+    others = [responses(bowl, paradigm=f"a_{at % 3}", agent=f"network:{at}", seed=at) for at in range(many)]
     mixed(*crowd(), machine("alike", bowl), machine("flat", lambda length, position: 0.6, seed=51), *others).to_csv(
         tmp_path / "all.csv", index=False
     )
