@@ -162,8 +162,7 @@ def _paradigm_checked(source: str | Path, details: bool) -> list[str]:
     from ..sessions.rehearsal import rehearsed
     from .studies import too_short
 
-    trials: list[Trial] = []
-    asked = 0
+    trials, asked = list[Trial](), 0
 
     def keep(paradigm: Paradigm, trial: Trial) -> None:
         nonlocal asked

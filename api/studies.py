@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
@@ -19,7 +20,7 @@ from .options import DataOption, PathLike, Result, Words, progress_bar, public, 
 
 if TYPE_CHECKING:
     from ..agents.window import WindowAgent
-    from ..paradigms import Paradigm, Percept, ResponseKind, Trial
+    from ..paradigms import Percept, ResponseKind, Trial
     from ..sessions.people import Seat
     from ..sessions.studies.battery import Battery
     from ..sessions.studies.monitoring import Monitor
@@ -400,13 +401,29 @@ def _kinds(paradigms: Iterable[StudyParadigm]) -> list[ResponseKind]:
     return list(dict.fromkeys(ask.kind for ask in asks if ask is not None))
 
 
+def _looked_at(source: str) -> tuple[list[ResponseKind], list[str]]:
+    """Check a paradigm; the kinds of its questions, and which displays a usual screen cannot show."""
+    from ..paradigms.checking import check_paradigm
+
+    trials: list[Trial] = []
+    check_paradigm(source, lambda _, trial: trials.append(trial))
+    return (
+        [*dict.fromkeys(kind for trial in trials for kind in trial.kinds)],
+        too_short(step.percept for trial in trials for step in trial.steps),
+    )
+
+
+#: it does not change, and a study that is being written is checked at every pause
+_of_the_library = cache(_looked_at)
+
+
 def check_study(file: Path, details: bool = False) -> list[str]:
     """Validate a study, and compile trials of its paradigms; one line that says what was checked,
     and those of what is lacking or, with details, durations."""
     from ..agents.human.display.file import read_display
     from ..agents.human.input.buttons import check_box
     from ..paradigms import AnswerKeys
-    from ..paradigms.checking import check_paradigm
+    from ..paradigms.language.yaml_source import in_library
     from ..paradigms.translation import untranslated
     from ..sessions.key_mapping import check_answerable, check_buttons, check_keys
     from ..sessions.studies.battery import consent_pages
@@ -433,23 +450,10 @@ def check_study(file: Path, details: bool = False) -> list[str]:
                 check_box(study.start.pulse, as_asked, consent_pages(study), pulses=True)
         except SpanLabError as error:
             raise SpanLabError(f"{file.name} keys: {error}") from None
-    problems: list[str] = []
-    short: list[str] = []
+    problems, short = list[str](), list[str]()
     for source, paradigm in {one.source: one.paradigm for one in study.paradigms}.items():
-        kinds: dict[ResponseKind, None] = {}
-        percepts: list[Percept] = []
-
-        def note(
-            _: Paradigm,
-            trial: Trial,
-            kinds: dict[ResponseKind, None] = kinds,
-            percepts: list[Percept] = percepts,
-        ) -> None:
-            kinds.update(dict.fromkeys(trial.kinds))
-            percepts.extend(step.percept for step in trial.steps)
-
-        check_paradigm(source, note)
-        short += [f"{paradigm.name}, {one}" for one in too_short(percepts)]
+        kinds, too_brief = (_of_the_library if in_library(source) else _looked_at)(source)
+        short += [f"{paradigm.name}, {one}" for one in too_brief]
         problems += [
             one if "the window" in one else f"{paradigm.name}, {one}"
             for one in untranslated(paradigm.data, kinds, study.languages)

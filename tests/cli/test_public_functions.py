@@ -43,8 +43,8 @@ def test_there_are_at_most_32_commands_at_the_top() -> None:
 def test_json_is_what_python_gets(run: Run) -> None:
     status, out, _ = run("list", "--timetable", "--json")
     assert status == 0
-    assert json.loads(out) == spanlab.catalogue(timetable=True).to_dict()
-    assert spanlab.catalogue(timetable=True).to_frame().shape[1] == 4
+    assert json.loads(out) == (listed := spanlab.catalogue(timetable=True)).to_dict()
+    assert listed.to_frame().shape[1] == 4
 
 
 def test_quiet_says_only_what_is_wrong(run: Run, tmp_path: Path) -> None:

@@ -43,6 +43,7 @@ def test_who_did_best_where_is_said_with_people_first(networks: tuple[float, flo
     assert _best(table, "n", "did best at {number}") == said
 
 
+@pytest.mark.usefixtures("page_only")
 def test_the_first_page_says_what_the_report_says(tmp_path: Path) -> None:
     """Of each claim with the interval that holds for all of its kind on the report."""
     pytest.importorskip("torch")

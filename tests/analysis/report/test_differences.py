@@ -147,6 +147,7 @@ def test_many_paradigms_are_counted_in_the_first_sentence() -> None:
     assert " task_0, task_1, task_2, task_3, task_4 and task_5." in opening((), facts, names[:6])[1]
 
 
+@pytest.mark.usefixtures("page_only")
 def test_a_page_names_what_was_planned_and_says_nothing_of_it_where_nothing_was(tmp_path: Path) -> None:
     networks = [
         responses(lambda *_: 0.4, agent=name, lengths=(3, 4), repetitions=6, seed=seed)

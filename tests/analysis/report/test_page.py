@@ -80,8 +80,9 @@ def test_the_page_needs_nothing_but_itself(report: Path) -> None:
     )
 
 
-def test_the_page_tells_the_story(report: Path) -> None:
-    text = read(report).text
+@pytest.mark.usefixtures("page_only")
+def test_the_page_tells_the_story(data: Path, tmp_path: Path) -> None:
+    text = read(compare([data], tmp_path / "report", PLAIN)).text
     assert "Everybody took exactly the same 16 trials." in text
     assert "ideal (simulated) 100%" in text
     assert "No digitised human data are published for this paradigm" in text
