@@ -77,8 +77,7 @@ def read_session(folder: str | Path) -> SessionInfo:
             f"{path} was written by another spanlab (format {version}; this one reads format {FORMAT_VERSION}): update"
             " spanlab"
         )
-    damage = session_damage(content)
-    if damage:
+    if damage := session_damage(content):
         raise SpanLabError(f"{path} is damaged ({damage}); restore it from a copy")
     return cast(SessionInfo, content)
 
@@ -94,7 +93,7 @@ def find_sessions(paths: Iterable[str | Path]) -> list[Path]:
     """
     folders: dict[Path, None] = {}
     for path in map(Path, paths):
-        inside = [path] if (path / "session.json").exists() else sorted(sessions_below(path))
+        inside = [path] if (path / "session.json").exists() else list(sessions_below(path))
         if not inside:
             raise SpanLabError(f"{path}: there is no session here (a session is a folder with a session.json)")
         folders |= dict.fromkeys(inside)
@@ -102,14 +101,13 @@ def find_sessions(paths: Iterable[str | Path]) -> list[Path]:
 
 
 def sessions_below(path: Path) -> Iterator[Path]:
-    """Session folders in a folder, and up to five levels below."""
+    """Session folders in a folder, and up to five levels below; sorted."""
     for name, inner, files in os.walk(path, followlinks=True):
-        folder = Path(name)
         if "session.json" in files:
-            yield folder
+            yield Path(name)
             inner.clear()
-        deepest = len(folder.parts) - len(path.parts) >= _DEEPEST
-        inner[:] = [name for name in inner if not (deepest or name.startswith("."))]
+        deepest = inner and len(Path(name).parts) - len(path.parts) >= _DEEPEST
+        inner[:] = [] if deepest else sorted((one for one in inner if one[0] != "."), key=os.path.normcase)
 
 
 def read_events(folder: str | Path) -> list[Event]:
@@ -140,8 +138,7 @@ def read_events(folder: str | Path) -> list[Event]:
                 raise SpanLabError(
                     f"{path}:{number}: {error}; install the package, or the newer spanlab, that has written it"
                 ) from None
-        damage = event_damage(content)
-        if damage is not None:
+        if (damage := event_damage(content)) is not None:
             fault = fault or f"{path}:{number} is damaged{f' ({damage})' if content else ''}"
             continue
         event = cast(Event, content)
@@ -289,8 +286,7 @@ def trials_taken(events: Iterable[Event]) -> dict[str, TrialStart]:
 
 def finished_scores(events: Iterable[Event]) -> dict[str, list[Score]]:
     """The scores of all answers in every finished trial."""
-    events = list(events)
-    done = finished_trials(events)
+    done = finished_trials(events := list(events))
     scores: dict[str, list[Score]] = {key: [] for key in done}
     for event in events:
         if event["event"] == "step" and "ask" in event and done.get(event["trial"]) == event["attempt"]:
