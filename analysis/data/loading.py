@@ -40,7 +40,8 @@ class Data:
     exclusions : what rules left out, None where there were none
     spans : results of adaptive sessions, whose answers are not among the others
     read_as : what was inferred of tables in files, in plain sentences
-    recorded : the answers of sessions as they were recorded, before anything was left out; None without sessions
+    recorded : the answers of sessions as they were recorded, before anything was left out, in the columns that were
+        read; None without sessions
     taken : of columns of tables in files that were taken for one of ours, which one
     """
 
@@ -111,6 +112,7 @@ def load(
     recipe: Recipe | None = None,
     people: Path | None = None,
     accept_unread: bool = False,
+    whole: bool = True,
 ) -> Data:
     """Read sessions (folders), data folders full of them, and anybody's tables (see :mod:`.door`).
 
@@ -121,6 +123,7 @@ def load(
     recipe : what the columns of tables in files mean
     people : a table with a row for each participant, whose columns become conditions
     accept_unread : whether answers of which many replies could not be read are tested all the same
+    whole : whether columns of sessions are read that effects and scores do not need; rules always have them
 
     Raises
     ------
@@ -130,7 +133,7 @@ def load(
     files, folders = files_of(paths)
     raw, gathered = list[pd.DataFrame](), Gathered(pd.DataFrame(), (), ())
     if folders:
-        gathered = gather(folders, spans_suffice or bool(files))
+        gathered = gather(folders, spans_suffice or bool(files), whole or bool(rules))
         raw.append(gathered.responses)
     sessions = gathered.sessions
     opened = [open_table(file, recipe, whole=bool(rules)) for file in files]

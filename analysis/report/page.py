@@ -133,6 +133,7 @@ def _compare(
         spans_suffice=True,
         recipe=options.recipe,
         accept_unread=options.accept_unread,
+        whole=False,
     )
     for caution in data.cautions:
         say(caution)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -392,8 +392,9 @@ def write_responses(folder: str | Path) -> Table:
 
 def tables_are_there(folder: Path) -> bool:
     """Return whether the tables of a session that is over have been written."""
-    names = ("responses.csv", "responses.parquet")[: 2 if installed("pyarrow") else 1]
-    return all((folder / name).exists() for name in names)
+    return all(
+        (folder / name).exists() for name in ("responses.csv", "responses.parquet")[: 2 if installed("pyarrow") else 1]
+    )
 
 
 def write_table(folder: Path, table: Table) -> None:
@@ -430,25 +431,32 @@ def _in_arrow(table: Any) -> Any:
     return arrow.table(arrays, names=table.column_names)
 
 
-def read_table(folder: str | Path, columns: Sequence[str] | None = None) -> ResponseTable:
+def read_table(
+    folder: str | Path, columns: Sequence[str] | None = None, without: Collection[str] = ()
+) -> ResponseTable:
     """The response table of one session; of an unfinished one what its finished trials hold.
 
     Parameters
     ----------
     columns : those to read; all when not given
+    without : those not to read
 
     Raises
     ------
     SpanLabError
         when the session cannot be read.
     """
+
+    def wanted(names: Sequence[str]) -> list[str]:
+        asked = names if columns is None else [name for name in columns if name in names]
+        return [name for name in dict.fromkeys(asked) if name not in without]
+
     with _stored(Path(folder)) as stored:
         if stored is not None:
-            available = None if columns is None else [name for name in columns if name in stored.schema_arrow.names]
             # a table this small is read by one thread in an eighth of the time that several take
-            return stored.read(available, use_threads=False)
+            return stored.read(wanted(stored.schema_arrow.names), use_threads=False)
     table = response_table(response_rows(read_session(folder), read_events(folder)))
-    return table if columns is None else table.select([name for name in columns if name in table.column_names])
+    return table.select(wanted(table.column_names))
 
 
 def column_names(folder: str | Path) -> list[str]:
