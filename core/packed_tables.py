@@ -18,7 +18,7 @@ def refuse_growth(file: Path, cells: int) -> None:
     OSError
         when it is.
     """
-    if cells > max(_ALWAYS_CELLS, _CELLS_PER_BYTE * file.stat().st_size):
+    if cells > _ALWAYS_CELLS and cells > _CELLS_PER_BYTE * file.stat().st_size:
         raise OSError(f"it would grow to {cells:,} cells or more")
 
 

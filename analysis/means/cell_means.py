@@ -198,12 +198,13 @@ def _unit_means(scored: Scored, by: tuple[str, ...], who: tuple[str, ...], value
     def summed(of_trials: np.ndarray) -> np.ndarray:
         return np.bincount(group, weights=of_trials, minlength=number)
 
+    person_ranks, session_ranks = _ranks(people), _ranks(sessions)
     groups_ = pd.DataFrame(
         {
             "cell": place[at],
-            "participant": _ranks(people)[person[first][at]],
-            "session": _ranks(sessions)[session[first][at]],
-            "recorded": _ranks(records_)[recorded[first][at]],
+            "participant": person_ranks[person[first][at]],
+            "session": session_ranks[session[first][at]],
+            "recorded": (_ranks(records_) if kept else session_ranks)[recorded[first][at]],
             "trials": np.bincount(group, minlength=number),
             "total": summed(means),
             "asked": summed(asked),
@@ -241,8 +242,8 @@ def _unit_means(scored: Scored, by: tuple[str, ...], who: tuple[str, ...], value
             items["trial_id"].iloc[over.first],
             cell[over.first],
             {
-                "participant": _ranks(people)[person[over.first]],
-                "session": _ranks(sessions)[session[over.first]],
+                "participant": person_ranks[person[over.first]],
+                "session": session_ranks[session[over.first]],
             },
             per_trial,
         ),
