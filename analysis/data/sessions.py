@@ -380,7 +380,7 @@ def _shared_levels(session: Mapping[str, Any]) -> str:
 ONE_SITTING, WHOLE_BLOCK = "one sitting", "one conversation for each block"
 #: What a chat model has when it is asked, unless its own notes took the place of what it was shown.
 READABLE = "the list still in its context"
-#: Columns that only exclusion rules and exports need; without them a table is read in two thirds of the time.
+#: columns that only exclusion rules and exports need
 _NOT_NEEDED = frozenset(column.name for column in COLUMNS if not column.loaded) - {"started_at"}
 #: What a damaged file may raise; it must not hide the other sessions.
 DAMAGE = (SpanLabError, OSError, ValueError, KeyError, TypeError, IndexError, AttributeError)
