@@ -162,7 +162,8 @@ def _paradigm_checked(source: str | Path, details: bool) -> list[str]:
     from ..sessions.rehearsal import rehearsed
     from .studies import too_short
 
-    trials, asked = list[Trial](), 0
+    trials: list[Trial] = []
+    asked = 0
 
     def keep(paradigm: Paradigm, trial: Trial) -> None:
         nonlocal asked
@@ -177,7 +178,6 @@ def _paradigm_checked(source: str | Path, details: bool) -> list[str]:
     if details:
         figures = prospects(rehearsed(trials).to_pandas(), trials[0].paradigm, paradigm.data).figures
         more = [_how_long(paradigm), *_proportions(paradigm), f"figures: {', '.join(figures) or 'none'}"]
-    short = too_short(step.percept for trial in trials for step in trial.steps)
     unset = {
         path[1]: f"language '{path[1]}' is for browsers alone: at the window {why}"
         for path, why in illegible(paradigm.data, paradigm.instructions)
@@ -187,7 +187,7 @@ def _paradigm_checked(source: str | Path, details: bool) -> list[str]:
         line,
         *more,
         *_sounds(paradigm),
-        *short,
+        *too_short(step.percept for trial in trials for step in trial.steps),
         *unset.values(),
         *lacking,
         *_unmet(paradigm.data.get("effects") or {}, trials),
