@@ -76,7 +76,7 @@ def use_font(path: Path | None) -> None:
                 f"{path} cannot be read as a font ({error}); expected a TrueType or OpenType file"
             ) from None
     _own[:] = [] if path is None else [path]
-    for cached in (undrawable, has, _own_face):
+    for cached in (undrawable, has, width, _own_face):
         cached.cache_clear()
 
 
@@ -93,6 +93,7 @@ def face(text: str, size: float, weight: Weight = "regular") -> ImageFont.FreeTy
     return font(size, weight)
 
 
+@lru_cache(maxsize=16384)
 def width(text: str, size: float, weight: Weight = "regular") -> float:
     """Width of one line of text, in the unit of ``size``; sizes of 16 and more are taken for
     pixels, to which letters are then aligned."""

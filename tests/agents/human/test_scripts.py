@@ -23,7 +23,7 @@ from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.paradigms.paradigm import paradigm_from_data
 from spanlab.paradigms.translation import untranslated
 from spanlab.sessions import Request, begin
-from spanlab.stimuli.render.fonts import undrawable, unreadable, use_font
+from spanlab.stimuli.render.fonts import undrawable, unreadable, use_font, width
 
 ARMENIAN, GEORGIAN, JAPANESE = (
     "Համաձա՞յն եք",
@@ -122,9 +122,9 @@ def test_scripts_from_right_to_left_are_refused_with_any_font(dejavu: Path) -> N
 @pytest.mark.parametrize("text", [ARMENIAN, GEORGIAN])
 def test_a_study_names_a_font_for_the_letters_of_its_language(text: str, tmp_path: Path, dejavu: Path) -> None:
     assert study_in(tmp_path, STUDY.replace("TEXT", text) + f"font: {dejavu}\n").font == dejavu
-    drawn = np.asarray(set_text((TextBlock(text, 20),), 800))
+    drawn, wide = np.asarray(set_text((TextBlock(text, 20),), 800)), width(text, 10)
     use_font(None)
-    assert undrawable(text)
+    assert (undrawable(text), width(text, 10) == wide) == (text[0], False), "nothing is kept of the other font"
     assert drawn.shape != (boxes := np.asarray(set_text((TextBlock(text, 20),), 800))).shape or (drawn != boxes).any()
 
 
