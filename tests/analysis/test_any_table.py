@@ -92,24 +92,12 @@ def test_conditions_without_right_answers_have_a_page(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=1600, **QUIET)
-@given(st.data())
-def test_many_tables_have_statistics_or_a_sentence(data: st.DataObject) -> None:
-    statistics(data)
-
-
-@pytest.mark.slow
-@settings(max_examples=100, **QUIET)
-@given(st.data())
-def test_many_tables_have_fits_or_a_sentence(data: st.DataObject) -> None:
-    fitted(data)
-
-
-@pytest.mark.slow
-@settings(max_examples=300, **QUIET)
-@given(st.data())
-def test_many_tables_have_a_page_or_a_sentence(data: st.DataObject) -> None:
-    comparison(data)
+@pytest.mark.parametrize("share", [0.15, pytest.param(1.0, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(("command", "many"), [(statistics, 1600), (comparison, 300), (fitted, 100)])
+def test_many_tables_have_a_result_or_a_sentence(
+    command: Callable[[st.DataObject], None], many: int, share: float
+) -> None:
+    settings(max_examples=int(share * many), **QUIET)(given(st.data())(command))()
 
 
 def people_and_seeds(folder: Path) -> pd.DataFrame:
