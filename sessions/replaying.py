@@ -92,6 +92,11 @@ def taken_trials(session: Session, events: Sequence[Event], practice: bool = Fal
     Parameters
     ----------
     practice : whether those of practice are among them
+
+    Raises
+    ------
+    SpanLabError
+        when a trial has no seed.
     """
     done = finished_trials(events)
     records: dict[str, tuple[TrialStart, dict[int, ShownStep | AskedStep]]] = {}
@@ -106,15 +111,20 @@ def taken_trials(session: Session, events: Sequence[Event], practice: bool = Fal
                 records[key][1][event["step"]] = event
     draws = {trial_key(False, planned.trial): planned.draws for planned in session.plan}
     for key, (start, shown) in records.items():
-        assert start["seed"] is not None, "a session without seeds has no trials to take"
+        if start["seed"] is None:
+            raise SpanLabError(f"trial {key} of {session.info['session']} has no seed, so it cannot be made again")
         trial = compile_trial(
             session.paradigm, start["levels"], start["seed"], session.info["generator"], draws.get(key)
         )
-        lines = [
-            (step, shown[step.index + 1]) for step in trial.steps if step.index + 1 in shown and step.percept.model_step
-        ]
         yield TakenTrial(
-            key, start, trial, [(step.shown_after(line.get("feedback", "missed")), line) for step, line in lines]
+            key,
+            start,
+            trial,
+            [
+                (step.shown_after(line.get("feedback", "missed")), line)
+                for step in trial.steps
+                if step.percept.model_step and (line := shown.get(step.index + 1))
+            ],
         )
 
 

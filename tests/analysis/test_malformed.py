@@ -250,6 +250,7 @@ DOORS: dict[str, Callable[[Scored], None]] = {
 
 
 @pytest.mark.slow
+@pytest.mark.soaked(80)
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("door", DOORS)
 def test_odd_data_through_every_door(door: str, fault: str) -> None:

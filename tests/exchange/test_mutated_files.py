@@ -240,6 +240,7 @@ def test_some_mutated_files(tmp_path: Path, what: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("share", [0.1, pytest.param(1.0, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("what", READERS)
-def test_many_mutated_files(tmp_path: Path, what: str) -> None:
-    assert not _try(tmp_path, what, range(READERS[what][1]))
+def test_many_mutated_files(tmp_path: Path, what: str, share: float) -> None:
+    assert not _try(tmp_path, what, range(int(share * READERS[what][1])))

@@ -2,7 +2,8 @@
 every parameter comes before any comes twice.
 
 ``@pytest.mark.sampled(12)`` on a test with 165 cases leaves twelve in the quick part; the others
-are slow. A case that is asked for by its name is always run.
+are slow; ``@pytest.mark.soaked(12)`` on a slow test leaves twelve in the whole suite, and the others
+are long soaks. A case that is asked for by its name is always run.
 """
 
 from __future__ import annotations
@@ -36,16 +37,17 @@ def sample(cases: Sequence[pytest.Item], count: int) -> list[pytest.Item]:
     return chosen
 
 
-def mark_others_slow(items: Iterable[pytest.Item]) -> None:
-    """The cases of sampled tests that are not in the sample become slow."""
-    tests: defaultdict[str, list[pytest.Item]] = defaultdict(list)
-    for item in items:
-        if item.get_closest_marker("sampled") is not None:
-            tests[item.nodeid.partition("[")[0]].append(item)
-    for cases in tests.values():
-        marker = cases[0].get_closest_marker("sampled")
-        assert marker is not None
-        chosen = set(sample(cases, marker.args[0]))
-        for case in cases:
-            if case not in chosen:
-                case.add_marker(pytest.mark.slow)
+def mark_others(items: Iterable[pytest.Item]) -> None:
+    """The cases of sampled tests that are not in the sample become slow, and those of soaked ones long soaks."""
+    for name, others in (("sampled", pytest.mark.slow), ("soaked", pytest.mark.soak)):
+        tests: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+        for item in items:
+            if item.get_closest_marker(name) is not None:
+                tests[item.nodeid.partition("[")[0]].append(item)
+        for cases in tests.values():
+            marker = cases[0].get_closest_marker(name)
+            assert marker is not None
+            chosen = set(sample(cases, marker.args[0]))
+            for case in cases:
+                if case not in chosen:
+                    case.add_marker(others)

@@ -40,7 +40,7 @@ import pytest
 from command_line import Run, command_line, make_things
 from hypothesis import settings
 from longest import LONGEST
-from sampled_cases import mark_others_slow
+from sampled_cases import mark_others
 from x_server import x_server
 
 from spanlab.sessions.record import writer as recorder
@@ -185,7 +185,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.stash.get(_ARRANGED, False):
         return
     config.stash[_ARRANGED] = True
-    mark_others_slow(items)
+    mark_others(items)
     place = {REPOSITORY / f"{name}.py": number for number, name in enumerate(LONGEST)}
     items.sort(key=lambda item: place.get(item.path, len(LONGEST)))
 

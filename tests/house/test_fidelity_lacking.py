@@ -135,6 +135,7 @@ def test_nobody_is_scored_with_what_was_learned_from() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.soaked(8)
 @pytest.mark.parametrize("number", range(len(OBSERVERS)), ids=lambda number: " ".join(head(OBSERVERS[number])[:3]))
 def test_the_numbers_are_measured_again(number: int) -> None:
     assert list(fidelity_lacking.row(OBSERVERS[number])) == rows()[number + 2], (

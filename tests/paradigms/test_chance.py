@@ -256,6 +256,7 @@ def test_the_best_blind_guess_is_as_good_as_the_file_says(name: str, generator: 
 
 
 @pytest.mark.slow
+@pytest.mark.soaked(20)
 @pytest.mark.parametrize("generator", GENERATORS)
 @pytest.mark.parametrize("name", PARADIGMS)
 def test_the_best_blind_guess_on_many_trials(name: str, generator: Generator) -> None:

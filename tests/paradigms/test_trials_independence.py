@@ -37,6 +37,7 @@ def test_cells_of_a_design_know_nothing_of_one_another(name: str, cells: list[di
 
 
 @pytest.mark.slow
+@pytest.mark.soaked(12)
 @pytest.mark.parametrize("name", list_paradigms())
 def test_cells_of_every_paradigm_know_nothing_of_one_another(name: str) -> None:
     paradigm = load_paradigm(name)

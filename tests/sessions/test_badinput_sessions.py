@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import json
 import math
+import re
 import shutil
 import subprocess
 import sys
@@ -111,6 +112,13 @@ def look_at(folder: Path) -> None:
     ):
         with suppress(SpanLabError):
             way(folder)
+
+
+def test_a_trial_without_its_seed_is_refused_in_a_sentence(finished: Path, tmp_path: Path) -> None:
+    events = Path(shutil.copytree(finished, tmp_path / "session")) / "events.jsonl"
+    events.write_bytes(re.sub(rb'"seed": ?\d+', b'"seed":null', events.read_bytes()))
+    with pytest.raises(SpanLabError, match=r"trial 1 of .* has no seed"):
+        recorded_agent(f"recorded:{events.parent}")
 
 
 @pytest.mark.slow

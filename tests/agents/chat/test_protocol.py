@@ -342,6 +342,7 @@ def test_equal_percepts_give_equal_bytes_whatever_the_truth(name: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.soaked(12)
 @pytest.mark.parametrize("name", PARADIGMS)
 def test_equal_percepts_give_equal_bytes_in_every_protocol(name: str) -> None:
     check_wall(name, full=True)

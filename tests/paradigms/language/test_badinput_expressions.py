@@ -383,10 +383,9 @@ def test_random_characters_give_plain_values_or_one_error(text: str) -> None:
 
 
 @pytest.mark.slow
-@given(st.one_of(GRAMMAR, st.text(max_size=60)))
-@settings(max_examples=30_000, deadline=None)
-def test_many_random_expressions_give_plain_values_or_one_error(text: str) -> None:
-    check(text)
+@pytest.mark.parametrize("many", [3_000, pytest.param(30_000, marks=pytest.mark.soak)])
+def test_many_random_expressions_give_plain_values_or_one_error(many: int) -> None:
+    settings(max_examples=many, deadline=None)(given(st.one_of(GRAMMAR, st.text(max_size=60)))(check))()
 
 
 @given(st.sampled_from([name for name in dir(builtins) if name not in FUNCTIONS]))

@@ -199,9 +199,8 @@ def test_any_paradigm_can_be_taken(tmp_path: Path, content: str) -> None:
 
 
 @pytest.mark.slow
-@given(content=paradigms())
-@settings(
-    max_examples=600, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
-def test_many_paradigms_can_be_taken(tmp_path: Path, content: str) -> None:
-    check(tmp_path, content)
+@pytest.mark.parametrize("many", [60, pytest.param(600, marks=pytest.mark.soak)])
+def test_many_paradigms_can_be_taken(tmp_path: Path, many: int) -> None:
+    settings(max_examples=many, deadline=None, suppress_health_check=[HealthCheck.too_slow])(
+        given(paradigms())(lambda content: check(tmp_path, content))
+    )()
