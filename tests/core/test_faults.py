@@ -35,11 +35,12 @@ def test_an_export_under_a_fault(fault: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("screen")
+@pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("name", CASES)
-def test_every_command_under_every_fault(name: str) -> None:
+def test_every_command_under_every_fault(name: str, times: int) -> None:
     # libfaketime cannot set the clock under a window: it breaks its sleep, or moves the clock of intervals by which the
     # screen dates presses
-    assert not disturbed(name, [fault for fault in _POSSIBLE if (name, fault) != ("run", "clock")], 2)
+    assert not disturbed(name, [fault for fault in _POSSIBLE if (name, fault) != ("run", "clock")], times)
 
 
 @pytest.mark.soak

@@ -76,6 +76,7 @@ def python(site: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.soaked(5)
 @pytest.mark.parametrize("extension", EXTENSIONS)
 def test_the_core_works_without_an_extension(extension: str, tmp_path: Path) -> None:
     site = copied_without(extension, tmp_path / "site")
