@@ -75,3 +75,15 @@ def test_a_release_without_notes_ends() -> None:
 
     with pytest.raises(SystemExit, match=r"no section '## 0\.3\.0'"):
         section("# Changelog\n\n## 0.2.0\n\nNew.\n", "0.3.0")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("part", "least", "most"), [("soak", 20, 999), ("slow and not soak", 12, 12), ("not slow", 0, 0)]
+)
+def test_cases_that_a_long_test_leaves_to_the_soaks_are_there_and_nowhere_else(
+    part: str, least: int, most: int
+) -> None:
+    file = ROOT / "tests" / "paradigms" / "test_trials_independence.py"
+    listed = subprocess.check_output([sys.executable, "-m", "pytest", "--co", "-q", "-m", part, file], text=True)
+    assert least <= listed.count("every_paradigm_know_nothing_of_one_another[") <= most
