@@ -339,6 +339,7 @@ def test_what_looks_the_same_and_asks_the_same_is_the_same(name: str, seed: int,
 
 
 @pytest.mark.slow
+@pytest.mark.soaked(14)
 @pytest.mark.parametrize("name", PARADIGMS)
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 2**53), which=st.integers(0, 10**6))
@@ -420,6 +421,7 @@ def gathered(
 
 
 @pytest.mark.sampled(2)
+@pytest.mark.soaked(44)
 @pytest.mark.parametrize("questions", [600, pytest.param(1500, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", [*PARADIGMS, "answers"])
 def test_nothing_outside_the_displays_tells_the_answer(tmp_path: Path, name: str, questions: int) -> None:

@@ -94,6 +94,7 @@ def test_faults_are_gone_as_corrected() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.soaked(19)
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.what)
 def test_the_numbers_are_measured_again(measure: Any) -> None:
     assert list(fidelity_faults.row(measure))[1:] == page()[measure.what], (

@@ -147,6 +147,7 @@ def test_where_the_window_can_be_installed() -> None:
     assert not resolves("aarch64-manylinux_2_28", "3.12", "lab", built_here="esprima")
 
 
+@pytest.mark.soaked(2)
 @pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
 def test_the_wheel_alone_replays_analyses_and_reports(
     built: dict[str, Path], environment: Path, tmp_path: Path, version: str

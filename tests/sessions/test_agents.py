@@ -93,6 +93,7 @@ def known(name: str) -> bool:
 
 
 @pytest.mark.sampled(5)
+@pytest.mark.soaked(120)
 @pytest.mark.parametrize("spec", ["chance", "ideal", "capacity", "network:laptop", "recorded"])
 @pytest.mark.parametrize("name", PARADIGMS)
 def test_every_agent_takes_every_paradigm(taken: functools._lru_cache_wrapper[Session], name: str, spec: str) -> None:

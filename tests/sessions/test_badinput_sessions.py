@@ -123,8 +123,7 @@ def test_a_trial_without_its_seed_is_refused_in_a_sentence(finished: Path, tmp_p
 
 @pytest.mark.slow
 def test_names_of_columns_that_are_no_text(finished: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "session"
-    shutil.copytree(finished, folder)
+    folder = Path(shutil.copytree(finished, tmp_path / "session"))
     table = folder / "responses.parquet"
     table.write_bytes(table.read_bytes().replace(b"outcome", b"out\x80ome"))
     with pytest.raises(SpanLabError, match=r"responses\.parquet: .* delete that file"):
@@ -132,14 +131,16 @@ def test_names_of_columns_that_are_no_text(finished: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-@given(damage=damages())
-@settings(FUZZ, max_examples=4000)
-def test_damaged_sessions(finished: Path, tmp_path: Path, damage: Callable[[Path], None]) -> None:
-    folder = tmp_path / "session"
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(finished, folder)
-    damage(folder)
-    look_at(folder)
+@pytest.mark.parametrize("many", [800, pytest.param(4000, marks=pytest.mark.soak)])
+def test_damaged_sessions(finished: Path, tmp_path: Path, many: int) -> None:
+    def look(damage: Callable[[Path], None]) -> None:
+        folder = tmp_path / "session"
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(finished, folder)
+        damage(folder)
+        look_at(folder)
+
+    settings(FUZZ, max_examples=many)(given(damages())(look))()
 
 
 @given(damage=damages())

@@ -237,6 +237,7 @@ def test_replay_killed_amid_typed_answers_orders_dials_and_span_tests(tmp_path: 
 
 
 @pytest.mark.slow
+@pytest.mark.soaked(1)
 @pytest.mark.usefixtures("screen")
 @pytest.mark.parametrize(
     "more",

@@ -53,6 +53,7 @@ def test_a_page_has_the_whole_file_and_a_sentence_on_its_lines(take: Any, name: 
 
 
 @pytest.mark.slow
+@pytest.mark.soaked(6)
 @pytest.mark.parametrize("name", ["cd", "vsr", "continuous_colour", "corsi", "task_switching", "sfr"])
 @pytest.mark.parametrize("wrongly", [False, True])
 def test_right_answers_are_told_so(take: Any, tmp_path: Path, name: str, wrongly: bool) -> None:

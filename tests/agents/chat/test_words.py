@@ -33,6 +33,7 @@ def _read(name: str, generator: Generator, trials: int) -> list[tuple[bool, str]
 
 
 @pytest.mark.slow
+@pytest.mark.soaked(14)
 @pytest.mark.parametrize("name", PARADIGMS)
 def test_a_reader_of_the_words_scores_100_percent_in_every_condition(name: str) -> None:
     wrong = [

@@ -55,6 +55,7 @@ def test_every_way_of_answering_works_with_real_keys_and_real_clicks(scenes: dic
 
 
 @pytest.mark.slow
+@pytest.mark.soaked(10)
 @pytest.mark.parametrize("name", list_paradigms())
 def test_every_question_of_every_paradigm_takes_every_answer(name: str) -> None:
     facts = bench("lab/answers_bench", f"answered:keys,mouse:3:16:{name}")["answered"]

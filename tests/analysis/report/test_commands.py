@@ -94,22 +94,11 @@ def test_commands_make_the_numbers_again(tmp_path: Path, run: Run) -> None:
 
 
 @pytest.mark.slow
-def test_commands_of_every_paradigm_make_the_numbers_again(tmp_path: Path, run: Run) -> None:
-    for name in (
-        "cd",
-        "cs",
-        "lsr",
-        "sc",
-        "sfr",
-        "si",
-        "smu",
-        "sts",
-        "vir",
-        "vsr",
-        "vsrec",
-        "nback_verbal",
-        "nback_spatial",
-    ):
-        take(tmp_path / "data", name, 24)
+@pytest.mark.soaked(4)
+@pytest.mark.parametrize(
+    "name", ["cd", "cs", "lsr", "sc", "sfr", "si", "smu", "sts", "vir", "vsr", "vsrec", "nback_verbal", "nback_spatial"]
+)
+def test_commands_of_a_paradigm_make_the_numbers_again(tmp_path: Path, run: Run, name: str) -> None:
+    take(tmp_path / "data", name, 24)
     assert run("compare", "data", "-o", "out")[0] == 0
     check(run, tmp_path / "out", tmp_path / "again")
