@@ -652,7 +652,9 @@ def study_withdraw(
         leave(folder, person[1], len(owned.names), forget)
         called = f"number {person[1].number}" if forget else participant
         told = f"{called} has withdrawn; a note is in {folder / PLACES}."
-    lines = [f"{told} Remove exports and copies elsewhere yourself."]
+    lines = [
+        f"{told} Remove exports and copies elsewhere yourself; a server that runs keeps its notices until it is ended."
+    ]
     for line, paths in (
         ("These files name the participant, too; make them again, or remove them:", found.files),
         (f"Other sessions of {participant} stay; name their paradigm or study to remove them:", found.others),

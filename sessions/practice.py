@@ -124,9 +124,7 @@ async def practise(
     most, rounds, passed, result = practice.at_most + decided.count("again"), 0, False, (0, 0, 0)
     while not (passed and rounds):
         if rounds == most:
-            if practice.otherwise == "go_on" or "go_on" in decided:
-                return
-            if host.decide(*result) == "go_on":
+            if practice.otherwise == "go_on" or "go_on" in decided or host.decide(*result) == "go_on":
                 return
             most += 1
         rounds += 1

@@ -142,7 +142,7 @@ def begin(
     stem = session_stem(paradigm.name, request.participant or agent.name, request.seed)
     names = itertools.chain([stem], (f"{stem}-{number}" for number in range(2, 100_000)))
     # what people do is nobody else's; a study has a folder of its own, and may say otherwise
-    private = agent.kind.at_window and "study" not in request.extra
+    private = (agent.kind.at_window or agent.kind.role == "replay") and "study" not in request.extra
     try:
         folder = first_free_folder(data, names, fill, 0o700 if private else 0o777)
     except UnwritableError as error:

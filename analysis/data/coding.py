@@ -411,6 +411,16 @@ def booleans(column: pd.Series) -> pd.Series:
     return _each(column, lambda value: words.get(str(value).strip().lower(), np.nan), float)
 
 
+def yes_in(table: pd.DataFrame, name: str) -> pd.Series:
+    """The rows in which a column of yes and no says yes; none where the table lacks it."""
+    return booleans(table.get(name, pd.Series(False, index=table.index))).eq(1.0)
+
+
+def analysed(table: pd.DataFrame, include_practice: bool = False, include_pilot: bool = False) -> pd.Series:
+    """The rows of a table that are analysed: practice and pilots on request alone."""
+    return (include_practice | ~yes_in(table, "practice")) & (include_pilot | ~yes_in(table, "pilot"))
+
+
 def absent(column: pd.Series) -> pd.Series:
     """Return where a column of JSON scalars holds null, decoded or as text."""
     return _each(

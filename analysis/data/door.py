@@ -256,7 +256,12 @@ class _Reading:
             for at in sorted({at for by_number in found.values() for at in by_number})
         ]
         table = pd.concat(rows).sort_values("_row", kind="stable")
-        return table[table[[f"_{ours}" for ours in found]].notna().any(axis=1)].reset_index(drop=True)
+        filled = table[[f"_{ours}" for ours in found]].notna().any(axis=1)
+        if (
+            long.number == "output_position" and "serial_position" in found
+        ):  # a list of which nothing was recalled is one
+            filled |= ~table["_row"].duplicated()
+        return table[filled].reset_index(drop=True)
 
     def _recalled(self, table: pd.DataFrame) -> pd.DataFrame:
         """Of lists that were recalled freely, of which only what was recalled has rows (its position in the
@@ -265,12 +270,12 @@ class _Reading:
         if not asked or self.recipe.long is None or {"correct", "answer"} & {*table.columns}:
             return table
         place, length = (pd.to_numeric(table[name].astype(object)) for name in ("serial_position", "list_length"))
+        trial = [name for name in table.columns if name in TRIAL]
+        lists = table[length.notna()].drop_duplicates(trial)
         table = table[place.notna() & place.ne(0)].assign(serial_position=place.where(place.between(1, length)))
         listed = table["serial_position"].notna()
         table = table.assign(correct=True, correct_answer=table["serial_position"])
-        trial = [name for name in table.columns if name in TRIAL]
         table = table[~(listed & table.duplicated([*trial, "serial_position"]))]
-        lists = table.drop_duplicates(trial)
         every = lists.loc[lists.index.repeat(pd.to_numeric(lists["list_length"].astype(object)).astype(int))]
         every = every.assign(serial_position=every.groupby(level=0).cumcount() + 1.0)
         missed = every.merge(table[[*trial, "serial_position"]], how="left", indicator=True)["_merge"].eq("left_only")
@@ -677,14 +682,16 @@ class _Reading:
         if "correct" not in table.columns:
             return
         self._refuse_odd(table)
-        if not answered or "outcome" in table.columns:
-            return
         right = table["correct"].astype(object).astype(str).str.strip().str.lower().isin(YES)
-        table["outcome"] = np.where(table["answer"].isna() & ~right, "omitted", "answered")
-        if program is not None and "correct_answer" in table.columns:
-            both = table["answer"].notna() & table["correct_answer"].notna()
-            same = _plain_texts(table["answer"]) == _plain_texts(table["correct_answer"])
-            self.contradictions = int((both & (same != right)).sum())
+        if answered and "outcome" not in table.columns:
+            table["outcome"] = np.where(table["answer"].isna() & ~right, "omitted", "answered")
+            if program is not None and "correct_answer" in table.columns:
+                both = table["answer"].notna() & table["correct_answer"].notna()
+                same = _plain_texts(table["answer"]) == _plain_texts(table["correct_answer"])
+                self.contradictions = int((both & (same != right)).sum())
+        if "outcome" in table.columns and "correct_answer" not in table.columns:
+            # beside tables that have right answers, what has none would be a rating
+            table["correct"] = table["correct"].astype(object).mask(table["outcome"].eq("omitted") & ~right, False)
 
     def _refuse_odd(self, table: pd.DataFrame) -> None:
         for name in (one for one in YES_NO if one in table.columns and not _is_number(table[one])):

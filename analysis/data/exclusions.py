@@ -23,6 +23,7 @@ from pydantic import Field, model_validator
 from ...core.agent_kinds import PARTICIPANT
 from ...core.errors import SpanLabError, in_number
 from ...core.registry import StrictModel
+from .coding import analysed, yes_in
 from .people_table import column_of, strangers
 from .scoring import TRIAL, and_more, decisions, plural, score_table
 from .style import listed
@@ -145,7 +146,7 @@ MEASURES: Mapping[MeasureName, tuple[tuple[Level, ...], str]] = {
 _KEYS: Mapping[Level, tuple[str, ...]] = {
     "answers": (*TRIAL, "step", "ask", "serial_position", "output_position"),
     "trials": TRIAL,
-    "sessions": ("session", "paradigm"),
+    "sessions": ("agent_kind", "agent", "agent_settings_hash", "participant", "session", "paradigm"),
     "participants": ("agent_kind", "agent", "agent_settings_hash", "participant", "paradigm"),
 }
 #: Measures that lie between 0 and 1, and those that are differences of two such.
@@ -359,6 +360,7 @@ def apply_exclusions(
     counted = {"include_practice": include_practice, "include_pilot": include_pilot}
     items = score_table(table.assign(_row=np.arange(len(table))), **counted).items
     alive, people = np.ones(len(table), bool), _people(table)
+    analysed_too = analysed(table, **counted).to_numpy(bool)
     others: Mapping[MeasureName, Callable[[], pd.DataFrame]] = {
         "attention_checks": lambda: table.assign(_row=np.arange(len(table))),
         "processing_accuracy": lambda: _decisions(table),
@@ -367,7 +369,7 @@ def apply_exclusions(
     for number, rule in enumerate(rules, start=1):
         counted = items["_row"].to_numpy()[alive[items["_row"].to_numpy()]]
         left = others[rule.where]() if rule.where in others else items
-        left = left[alive[left["_row"].to_numpy()]]
+        left = left[(alive & analysed_too)[left["_row"].to_numpy()]]
         rows = left["_row"].to_numpy()
         asked = np.ones(len(left), bool) if rule.whose == "everybody" else people[rows] == (rule.whose == "people")
         if rule.paradigms:
@@ -433,10 +435,9 @@ def decisions_of(table: pd.DataFrame) -> pd.Series:
 
 
 def _decisions(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of decisions that need no memory, without practice."""
-    practice = table.get("practice", pd.Series(False, index=table.index)).eq(True).fillna(False).astype(bool)
-    right = table["correct"].astype(str).str.lower().isin(["true", "1", "1.0"]).astype(float)
-    return table.assign(_row=np.arange(len(table)), correct=right)[decisions_of(table) & ~practice]
+    """The rows of decisions that need no memory."""
+    right = yes_in(table, "correct").astype(float)
+    return table.assign(_row=np.arange(len(table)), correct=right)[decisions_of(table)]
 
 
 def _codes(table: pd.DataFrame, key: Sequence[str]) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +138,9 @@ def load(
         raw.append(gathered.responses)
     sessions = gathered.sessions
     opened = [open_table(file, recipe, whole=bool(rules)) for file in files]
+    for before, one in zip(accumulate((len(one.table) for one in opened), initial=0), opened, strict=False):
+        # trials that were counted are not those of another file
+        one.table["row_trial"] += before * one.table["row_trial"].gt(0)
     raw += [one.table for one in opened]
     read_as = dict.fromkeys(sentence for one in opened for sentence in one.said)
     taken = {
@@ -154,7 +158,7 @@ def load(
         names = [name for table in raw if "participant" in table.columns for name in table["participant"].dropna()]
         read_as |= dict.fromkeys(filter(None, [strangers(people, described_by.index, names)]))
     tables = [labelled(raw.pop(0), sessions if not number else ()) for number in range(len(raw))]
-    scored = score_table(named(_concatenated(tables)), **counted)
+    scored = score_table(named(_concatenated(tables), **counted), **counted)
     scored = replace(
         scored, accept_unread=accept_unread, declared={facts.paradigm: facts.declared for facts in sessions}
     )

@@ -180,7 +180,9 @@ _OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
 
 def _calculated(node: ast.AST, table: pd.DataFrame, names: Mapping[str, str]) -> Any:
     """The value of a calculation: columns, numbers, texts, arithmetic and comparisons; nothing else."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, int | float | str):
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return re.sub("_column[0-9]+", lambda token: names.get(token[0], token[0]), node.value)
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
         return node.value
     if isinstance(node, ast.Name):
         return values_of(table[names[node.id]])

@@ -14,7 +14,7 @@ import pandas as pd
 
 from ...core.agent_kinds import CHANCE, IDEAL, KINDS, PARTICIPANT, PRINTED, SCRIPTED, SIMULATED, AgentKind, kind_named
 from ...core.json_values import grouped
-from .coding import as_text, groups
+from .coding import analysed, as_text, groups
 from .scoring import UNIT_SESSION, WORDING, plural
 from .sessions import SessionFacts
 
@@ -130,10 +130,8 @@ def called(answerers: Iterable[tuple[str, Raw]], people: Iterable[tuple[str, str
     people : paradigms, each with the identifier of a participant
     """
     everybody, crowd = set(answerers), name_of_people(people)
-    settings: dict[tuple[str, str, str], set[str]] = {}
-    for paradigm, (kind, agent, settings_hash, _) in everybody:
-        settings.setdefault((paradigm, kind, agent), set()).add(settings_hash)
-    several = {(kind, agent) for (_, kind, agent), hashes in settings.items() if len(hashes) > 1}
+    settings = grouped(((paradigm, *raw[:2]), raw[2]) for paradigm, raw in everybody)
+    several = {(kind, agent) for (_, kind, agent), hashes in settings.items() if len({*hashes}) > 1}
 
     def name(kind: str, agent: str, settings_hash: str, label: str) -> str:
         if kind == PARTICIPANT.name:
@@ -160,14 +158,16 @@ def name_agents(responses: pd.DataFrame, sessions: Sequence[SessionFacts] = ()) 
     return named(labelled(responses, sessions))
 
 
-def named(table: pd.DataFrame) -> pd.DataFrame:
-    """A table from :func:`labelled` (or several as one), with everybody called as in figures."""
+def named(table: pd.DataFrame, include_practice: bool = True, include_pilot: bool = True) -> pd.DataFrame:
+    """A table from :func:`labelled` (or several as one), with everybody called as in figures; people are counted whose
+    rows are analysed."""
     number, first = groups(table, ["paradigm", *RAW])
     heads = table.iloc[first]
     raws: list[Raw] = [
         (str(a), str(b), str(c), str(d)) for a, b, c, d in heads[[*RAW]].itertuples(index=False, name=None)
     ]
-    names = called(zip(map(str, heads["paradigm"]), raws, strict=True), people_of(table))
+    people = people_of(table[analysed(table, include_practice, include_pilot)])
+    names = called(zip(map(str, heads["paradigm"]), raws, strict=True), people)
     for place, column in enumerate(("agent", "agent_kind")):
         kept_once = isinstance(table[column].dtype, pd.CategoricalDtype)
         codes, distinct = pd.factorize(pd.Index([names[raw][place] for raw in raws], dtype="str"))

@@ -252,9 +252,7 @@ def _shows(effect: Effect, part: Scored, name: str) -> bool:
     if any(one in part.items.columns and alike(part.items, one, name) for one in effect.by):
         return True
     rows = effect.prepared(part).items
-    if name not in rows.columns or any(one not in rows.columns for one in effect.by):
-        return False
-    return bool(
+    return {name, *effect.by} <= {*rows.columns} and bool(
         (rows.assign(_level=rows[name].astype(str)).groupby([*effect.by], observed=True)["_level"].nunique() <= 1).all()
     )
 

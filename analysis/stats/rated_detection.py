@@ -206,9 +206,8 @@ def fit_unequal_variance(counts: RatingCounts, level: float = LEVEL) -> UnequalV
         not np.isfinite(information).all()
         or np.linalg.eigvalsh(information)[0] <= 1e-8
         or not _SLOPES[0] < at[1] < _SLOPES[1]
+        or float(slope @ np.linalg.solve(information, slope)) > 1e-4  # not at the peak
     ):
-        return None
-    if float(slope @ np.linalg.solve(information, slope)) > 1e-4:  # not at the peak
         return None
     covariance = np.linalg.inv(information)
     intercept, ratio = float(at[0]), float(at[1])

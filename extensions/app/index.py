@@ -214,7 +214,7 @@ def _line(data: Path, path: str, state: str) -> SessionLine:
         state=state,
         session=info["session"],
         paradigm=info["paradigm"],
-        titles=title if isinstance(title, dict) else {"en": str(title)},
+        titles=title if title and isinstance(title, dict) else {"en": str(title)},
         participant=info["participant"],
         agent=info["agent"],
         kind=info["agent_kind"],

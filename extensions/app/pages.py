@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
 from importlib.resources import files
@@ -521,7 +522,9 @@ class AppPages:
 
 def _here(moment: str) -> str:
     """A moment in a record, by the clock on the wall of this computer."""
-    return f"{datetime.fromisoformat(moment).astimezone():%Y-%m-%d %H:%M}"
+    with suppress(ValueError, OverflowError):  # a foreign record may have any words
+        return f"{datetime.fromisoformat(moment).astimezone():%Y-%m-%d %H:%M}"
+    return moment
 
 
 class _Folder(PathConvertor):

@@ -196,15 +196,13 @@ def _answered(data: Path, line: SessionLine, language: str) -> Answered:
         ):
             trials[event["trial"]][1].append(event)
     prices = info.get("prices") or {}
-    return Answered(
-        line,
-        [
-            _row(line, key, said_levels(started[key]["levels"], language), event, prices)
-            for key, (_, questions) in trials.items()
-            for event in questions
-        ],
-        trials,
-    )
+    rows = [
+        _row(line, key, said_levels(started[key]["levels"], language), event, prices)
+        for key, (_, questions) in trials.items()
+        for event in questions
+    ]
+    json.dumps(rows, ensure_ascii=False, allow_nan=False).encode()  # one value that no page can have would empty all
+    return Answered(line, rows, trials)
 
 
 def _row(

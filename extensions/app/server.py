@@ -134,6 +134,7 @@ def application(data: Path, language: str, gate: Gate, file: Path | None = None)
         RefusedError: said,
         SpanLabError: _refused,
         ValueError: _refused,
+        OSError: _refused,
         Exception: _fault,
         404: _missing,
         405: _missing,

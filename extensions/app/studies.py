@@ -108,13 +108,13 @@ class Studies:
         if asked.get("save") and not said["wrong"]:
             if said["data"].get("study") != study_in(file):
                 raise RefusedError("name")
-            file.write_text(text, encoding="utf-8")
+            write_whole(file.resolve(), text.encode())
         return {"text": text, "texts": _texts(said["data"]), "since": _since(file), **said}
 
     def _checked(self, file: Path, text: str, *, details: bool) -> dict[str, Any]:
         """What ``spanlab check`` says of a text that stands in the place of a file, and its data."""
         tried, data = file.with_name(f".{file.stem}.{get_ident()}.trying.yaml"), dict[str, Any]()
-        tried.write_text(text, encoding="utf-8")
+        write_whole(tried, text.encode())
         try:
             data = as_object(read(tried).data)
             found = spanlab.check(tried, details=details)
@@ -165,7 +165,7 @@ class Studies:
             "instructions": {language: sentence("app.please_answer", language) for language in languages},
             "questionnaire": True,
         }
-        file.write_text(written(content), encoding="utf-8")
+        write_whole(file, written(content).encode())
         if found := spanlab.check(file).wrong:
             file.unlink()
             raise SpanLabError("; ".join(found))
@@ -292,7 +292,7 @@ class Studies:
 
     def exclusions(self, name: str) -> str:
         """The rules by which data of a study are left out; empty where there are none."""
-        return rules.read_text(encoding="utf-8") if (rules := self._rules(name)).is_file() else ""
+        return rules.read_text(encoding="utf-8-sig", errors="replace") if (rules := self._rules(name)).is_file() else ""
 
     def _rules(self, name: str) -> Path:
         return self.file(name).with_name(f"{name}_exclusions.yaml")
@@ -429,7 +429,7 @@ def _pictured(link: Mapping[str, str]) -> dict[str, str]:
 def study_in(file: Path) -> str:
     """The name of the study in a file, even where the file is not valid; empty where there is none."""
     readable = file.is_file() and os.access(file, os.R_OK)
-    return next(iter(_STUDY.findall(file.read_text(encoding="utf-8", errors="replace") if readable else "")), "")
+    return next(iter(_STUDY.findall(file.read_text(encoding="utf-8-sig", errors="replace") if readable else "")), "")
 
 
 def _texts(study: Mapping[str, Any]) -> dict[str, dict[str, str]]:

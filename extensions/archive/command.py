@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -112,26 +113,26 @@ def restore(
     name = opened.contents["study"]
     inside, folder = f"data/{name}/", Path(data) / name
     archived = people_of(opened.read(inside + PEOPLE)) if PEOPLE in opened.below(inside) else []
-    if output:
-        with whole_folder(Path(output)) as made:
-            opened.unpack("study/", made)
-    if not folder.exists() or not any(folder.iterdir()):
-        with whole_folder(folder) as made:
-            made.chmod(0o700)
-            opened.unpack(inside, made)
-            (made / PEOPLE).unlink(missing_ok=True)
-            list_people(made, archived)
-    else:
-        strangers = any(person not in archived for person in people(folder))
-        if lost := [*_lost(opened, inside, folder), *[PLACES] * strangers]:
-            raise SpanLabError(
-                f"{folder} has data that {archive} lacks, or that differ: {', '.join(lost[:5])}. Nothing was"
-                " written; give another --data, or move that folder elsewhere"
-            )
-        list_people(folder, archived)
-        for file in opened.below(inside):
-            if file != PEOPLE:
-                _bring_back(folder / file, opened.read(inside + file))
+    with ExitStack() as study:
+        if output:
+            opened.unpack("study/", study.enter_context(whole_folder(Path(output))))
+        if not folder.exists() or not any(folder.iterdir()):
+            with whole_folder(folder) as made:
+                made.chmod(0o700)
+                opened.unpack(inside, made)
+                (made / PEOPLE).unlink(missing_ok=True)
+                list_people(made, archived)
+        else:
+            strangers = any(person not in archived for person in people(folder))
+            if lost := [*_lost(opened, inside, folder), *[PLACES] * strangers]:
+                raise SpanLabError(
+                    f"{folder} has data that {archive} lacks, or that differ: {', '.join(lost[:5])}. Nothing was"
+                    " written; give another --data, or move that folder elsewhere"
+                )
+            list_people(folder, archived)
+            for file in opened.below(inside):
+                if file != PEOPLE:
+                    _bring_back(folder / file, opened.read(inside + file))
     sessions = sum(file.endswith("/session.json") for file in opened.below(inside))
     return Result([f"{folder}: {sessions} sessions of {name}"])
 

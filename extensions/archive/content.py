@@ -29,6 +29,8 @@ _KEPT = re.compile(
     r"|(images|sounds)/[0-9a-f]{64}\.\w+|states/[0-9]+\.parquet))"
 )
 _LEFT_OUT = ("notes.jsonl", "unfinished.jsonl", "responses.csv", "responses.parquet")
+#: what an assistant has typed or a link said, by the key that it stands below or the event that it belongs to
+_TYPED = {"came": "link", "code": "code", "skipped": "reason", "repeated": "reason", "set_aside": "reason"}
 #: the people of a study: lines in an archive, which needs no database to be read
 PEOPLE = "participants.jsonl"
 
@@ -150,7 +152,8 @@ class Pseudonyms:
         """
         for name, content in files:
             parts = name.split("/")
-            if parts[2:] == [PEOPLE] or (parts[2] in self.names and _KEPT.fullmatch("/".join(parts[3:]))):
+            known = parts[2] in self.names and {*parts[4:-1][:1]} <= self._sessions.keys()  # none that began meanwhile
+            if parts[2:] == [PEOPLE] or (known and _KEPT.fullmatch("/".join(parts[3:]))):
                 renamed = [self.names.get(part, self._sessions.get(part, part)) for part in parts]
                 yield "/".join(renamed), self._record(name, content) if ".json" in parts[-1] else content
             elif parts[-1] not in _LEFT_OUT:
@@ -171,7 +174,8 @@ class Pseudonyms:
             mapping = cast("Mapping[str, Any]", value)
             if key == "fields":
                 return {name: part for name, part in mapping.items() if name in self._fields}
-            return {name: self._renamed(part, name) for name, part in mapping.items() if name not in ("link", "code")}
+            typed = _TYPED.get(key or str(mapping.get("event")))
+            return {name: "" if name == typed else self._renamed(part, name) for name, part in mapping.items()}
         if isinstance(value, list):
             return [self._renamed(part) for part in cast("list[Any]", value)]
         if not isinstance(value, str):

@@ -114,7 +114,7 @@ class Archive:
     def _bytes(self, name: str) -> bytes:
         try:
             with self._file.open(name) as file:
-                return file.read()
+                return file.read(self._infos[name].file_size)
         except (OSError, ValueError, RuntimeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
             raise SpanLabError(f"{self.path}: {name} cannot be read: {error}") from None
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spanlab.analysis.data import Rule, decisions_of, decoded, mean_or_nan, of_sessions, plural, score_table
+from spanlab.analysis.data.coding import analysed, yes_in
 from spanlab.analysis.effects import (
     cowan_k,
     first_recalls,
@@ -341,9 +342,7 @@ def scores_by_person(
     scored = score_table(responses)
     items = scored.items
     known = {facts.paradigm: facts for facts in sessions}
-    real = responses[
-        ~_true(responses, "practice") & ~_true(responses, "pilot") & responses["participant"].fillna("").ne("")
-    ]
+    real = responses[analysed(responses) & responses["participant"].fillna("").ne("")]
     for paradigm, rows in real.groupby("paradigm", sort=True, observed=True):
         answered = items[(items["paradigm"] == paradigm) & items["participant"].astype(str).ne("")]
         of_table = str(paradigm) not in known
@@ -359,12 +358,6 @@ def scores_by_person(
         _add_scales(table, str(paradigm), rows, alone=not len(answered))
     _add_conduct(table, sessions)
     return table
-
-
-def _true(rows: pd.DataFrame, name: str) -> pd.Series:
-    import pandas as pd
-
-    return rows.get(name, pd.Series(False, index=rows.index)).eq(True).fillna(False).astype(bool)
 
 
 def _kinds(
@@ -460,12 +453,11 @@ def arrays(rows: pd.DataFrame) -> Rows:
     }
     keys = [name for name in ("session", "block", "trial", "trial_id", "row_trial") if name in rows.columns]
     outcome = rows.get("outcome", pd.Series("answered", index=rows.index)).astype(str)
-    right = _true(rows, "correct").to_numpy(float)
     return {
         **numbers,
         "trial": rows.groupby(keys, sort=False, dropna=False, observed=True).ngroup().to_numpy(),
         "session": pd.factorize(rows["session"].astype(str), sort=True)[0],
-        "correct": right,
+        "correct": yes_in(rows, "correct").to_numpy(float),
         "omitted": outcome.isin(["omitted", "invalid"]).to_numpy(float),
     }
 

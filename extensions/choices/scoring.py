@@ -204,7 +204,7 @@ class _Scoring:
         if self._before is None:
             if self.folder.exists() and any(entry.name != ".lock" for entry in self.folder.iterdir()):
                 raise SpanLabError(f"{self.folder} holds something else already: give another folder with -o")
-            make_folder(self.folder, f"to {self.folder}", "give another folder with -o")
+            make_folder(self.folder, f"to {self.folder}", "give another folder with -o", 0o700)
             return
         answers = (
             "other answers than those of this session, which may have continued since (delete the folder to score them"

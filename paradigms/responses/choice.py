@@ -84,9 +84,7 @@ def _only(text: str, labels: Sequence[str]) -> int | None:
     if negated(text, frozenset(label.lower() for label in labels)):
         return None
     options, numbers, unclear = _occurring(text, labels)
-    if unclear or len(options) != 1:
-        return None
-    if all(label.isdigit() for label in labels) and len(numbers) > 1:
+    if unclear or len(options) != 1 or (all(label.isdigit() for label in labels) and len(numbers) > 1):
         return None
     return options.pop()
 

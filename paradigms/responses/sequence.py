@@ -168,11 +168,11 @@ class SerialOrder(ResponseKind):
         if not isinstance(value, tuple) or not (1 <= len(value) <= self.most if self.free else len(value) == self.take):
             return False
         items = [item for item in value if item is not None]
-        if not all(
-            isinstance(item, int | str) and not isinstance(item, bool) and item in self.values for item in items
-        ):
-            return False
-        return (self.unknown or len(items) == len(value)) and (self.repeats or len(set(items)) == len(items))
+        return (
+            all(isinstance(item, int | str) and not isinstance(item, bool) and item in self.values for item in items)
+            and (self.unknown or len(items) == len(value))
+            and (self.repeats or len(set(items)) == len(items))
+        )
 
     # -- in words ----------------------------------------------------------------------------------
 

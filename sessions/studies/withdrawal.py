@@ -155,7 +155,7 @@ def traces(data: Path, name: str, own: Belongings) -> Traces:
         replays |= {folder: others.pop(folder) for folder in again}
         names |= {folder.name for folder in again}
     files = [file for file in _other_files(data, own.folders) if data / ".app" not in file.parents]
-    found = tuple(file for file in files if _names(file, name, names))
+    found = tuple(file for file in files if _names(file, name, names, file.relative_to(data)))
     return Traces(
         tuple(replays),
         tuple(
@@ -226,15 +226,20 @@ def _other_files(data: Path, own: Collection[Path]) -> Iterator[Path]:
             yield path
 
 
-def _names(file: Path, name: str, sessions: Collection[str]) -> bool:
-    """Return whether a file, or its name, names a participant or one of the sessions; a short identifier counts
-    where a field, a column or an option says that it is one."""
-    text = f"{file.name} {re.sub('[_-]', ' ', file.stem)}\n{file.read_bytes().decode('utf-8', 'replace')}"
-    subject = rf"\bsub-{re.escape(re.sub('[_-]', '', name))}(?![A-Za-z0-9])"  # as data sets have it
+def _names(file: Path, name: str, sessions: Collection[str], called: Path = Path()) -> bool:
+    """Return whether a file, its name, or the names of its folders as they are called, names a participant or one of
+    the sessions; a short identifier counts where a field, a column or an option says that it is one."""
+    text = (
+        f"{called} {file.name} {re.sub('[_-]', ' ', f'{called} {file.stem}')}\n"
+        f"{file.read_bytes().decode('utf-8', 'replace')}"
+    )
+    # as data sets have it, whose words begin with capitals
+    subject = rf"(?i)\bsub-{re.sub('[^A-Za-z0-9]', '', name) or re.escape(name)}(?![A-Za-z0-9])"
     if any(session in text for session in sessions) or re.search(subject, text):
         return True
     if len(name) >= _TELLING and not name.isdigit():
-        return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text) is not None
+        either = f"{re.escape(name)}|{re.escape(re.sub('[_-]', ' ', name))}"
+        return re.search(rf"(?<![\w-])(?:{either})(?![\w-])", text) is not None
     if file.suffix in (".csv", ".tsv"):
         rows = csv.DictReader(text.splitlines()[1:], delimiter={".tsv": "\t"}.get(file.suffix, ","))
         return any(name in (row.get("participant"), row.get("participant_id")) for row in rows)

@@ -180,9 +180,7 @@ def _backwards(character: str) -> bool:
 def has(character: str) -> bool:
     """Return whether a character can be drawn: by the typeface, or by the font of one's own, unless
     its script needs more than letters one after another."""
-    if _in_typeface(character):
-        return True
-    return (
+    return _in_typeface(character) or (
         bool(_own)
         and not _backwards(character)
         and not _JOINED.match(character)

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from analysis_tables import mixed, responses
-from command_line import Run
+from command_line import Run, output_of
 from report_page import read
 
 from spanlab.analysis.data.scoring import score_table
@@ -60,8 +60,7 @@ def test_small_tables_are_compared(
     else:
         table.convert_dtypes().to_parquet(file, index=False)
     for words in (("compare", file, "-o", "out"), ("stats", file), ("scores", file)):
-        status, said, err = run(*words)
-        assert status == 0, err
+        said = output_of(*run(*words))
         assert "nan" not in said
     text = read(tmp_path / "out" / "report.html").text
     assert "got" in text or "nothing to draw" in text, text[:500]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from command_line import Run, complaint
+from command_line import Run, complaint, output_of
 from paradigm_texts import text
 
 from spanlab.agents.human import Participant
@@ -377,6 +377,5 @@ def test_a_display_that_no_usual_screen_can_show_as_planned_is_told(
     tmp_path: Path, run: Run, ms: str, told: bool
 ) -> None:
     (file := tmp_path / "fast.yaml").write_text(SHORT.replace("MS", ms), encoding="utf-8")
-    status, out, err = run("check", file)
-    assert status == 0, err
+    out = output_of(*run("check", file))
     assert (f"flash: {ms} ms are shown as" in out) is told

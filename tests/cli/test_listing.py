@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from command_line import Run, complaint
+from command_line import Run, complaint, output_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -147,8 +147,7 @@ def test_a_bar_of_work_that_takes_long_is_for_a_terminal_alone(
 
 
 def test_chance_takes_filters(run: Run, things: None) -> None:
-    status, out, _ = run("list", "--chance", "--about", "worm", "smu", "sts", "nback_verbal", "good.yaml")
-    assert status == 0
+    out = output_of(*run("list", "--chance", "--about", "worm", "smu", "sts", "nback_verbal", "good.yaml"))
     assert {line.split()[0] for line in out.split("\n\n")[0].splitlines()[1:]} == {"smu", "sts"}
 
 

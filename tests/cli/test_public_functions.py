@@ -10,7 +10,7 @@ from typing import Annotated
 
 import pytest
 import typer
-from command_line import Run, complaint
+from command_line import Run, complaint, output_of
 from typer import Typer
 
 import spanlab
@@ -41,8 +41,7 @@ def test_there_are_at_most_32_commands_at_the_top() -> None:
 
 
 def test_json_is_what_python_gets(run: Run) -> None:
-    status, out, _ = run("list", "--timetable", "--json")
-    assert status == 0
+    out = output_of(*run("list", "--timetable", "--json"))
     assert json.loads(out) == (listed := spanlab.catalogue(timetable=True)).to_dict()
     assert listed.to_frame().shape[1] == 4
 

@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from command_line import Run
+from command_line import Run, output_of
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "sessions" / "finished"
 SCRIPT = "<script>alert(1)</script>"
@@ -53,14 +53,15 @@ def hostile(tmp_path: Path) -> Path:
 def test_hostile_names_stay_inside_the_data_set(tmp_path: Path, run: Run, hostile: Path) -> None:
     before = everything(tmp_path)
     for name in FORMATS:
-        status, _, err = run(
-            "export",
-            name,
-            hostile,
-            f"out-{name}",
-            *(["--machines"] if name in ("psych101", "chat-jsonl") else []),
+        output_of(
+            *run(
+                "export",
+                name,
+                hostile,
+                f"out-{name}",
+                *(["--machines"] if name in ("psych101", "chat-jsonl") else []),
+            )
         )
-        assert status == 0, err
     new = everything(tmp_path) - before
     assert {name.partition("/")[0] for name in new} == {f"out-{name}" for name in FORMATS}
     assert not [name for name in new if re.search(r"\.\.|[<>\"'&$=;|]", name)]
@@ -73,7 +74,6 @@ def test_hostile_names_stay_inside_the_data_set(tmp_path: Path, run: Run, hostil
 @pytest.mark.slow
 def test_hostile_names_run_no_script_in_pages(tmp_path: Path, run: Run, hostile: Path) -> None:
     before = everything(tmp_path)
-    status, _, err = run("compare", hostile, "-o", "report")
-    assert status == 0, err
+    output_of(*run("compare", hostile, "-o", "report"))
     assert "<script>alert" not in (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
     assert {name.partition("/")[0] for name in everything(tmp_path) - before} == {"report"}

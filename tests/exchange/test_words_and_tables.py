@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from command_line import Run, complaint
+from command_line import Run, complaint, output_of
 
 from spanlab.core.locale import sentence
 from spanlab.sessions import read_responses
@@ -79,8 +79,7 @@ def test_only_machines_are_refused_without_asking_for_them(run: Run) -> None:
 
 @pytest.mark.skipif(shutil.which("Rscript") is None, reason="needs R")
 def test_r_reads_what_is_written(tmp_path: Path, run: Run) -> None:
-    status, out, err = run("export", "csv", *EVERYTHING, "set")
-    assert status == 0, err
+    out = output_of(*run("export", "csv", *EVERYTHING, "set"))
     table = read_responses(EVERYTHING)
     assert out.endswith(f"{len(table)} rows\n")
     said = """source("set/spanlab.R"); a <- read_spanlab("set"); code <- attr(a, "codebook")

@@ -46,6 +46,12 @@ def make_things(folder: Path) -> None:
     )
 
 
+def output_of(status: int, out: str, err: str) -> str:
+    """What was printed, after checking that nothing went wrong."""
+    assert status == 0, err
+    return out
+
+
 def complaint(status: int, out: str, err: str) -> str:
     """What was complained about, after checking that it was said properly."""
     assert status != 0, f"exit 0 with {out!r}"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import Run
+from command_line import Run, output_of
 
 import spanlab
 from spanlab.agents.human import virtual_screen
@@ -34,22 +34,23 @@ def info_of(folder: Path) -> dict[str, Any]:
 
 
 def test_a_program_records_what_the_command_records(run: Run, tmp_path: Path) -> None:
-    status, printed, complaint = run(
-        "replay",
-        "vsr",
-        "--agent",
-        "capacity:3",
-        "--trials",
-        4,
-        "--set",
-        "list_length=3,4",
-        "--seed",
-        5,
-        "--pilot",
-        "--data",
-        "typed",
+    printed = output_of(
+        *run(
+            "replay",
+            "vsr",
+            "--agent",
+            "capacity:3",
+            "--trials",
+            4,
+            "--set",
+            "list_length=3,4",
+            "--seed",
+            5,
+            "--pilot",
+            "--data",
+            "typed",
+        )
     )
-    assert status == 0, complaint
     result = spanlab.replay(
         "vsr", "capacity:3", trials=4, levels={"list_length": [3, 4]}, seed=5, pilot=True, data="called"
     )
@@ -57,8 +58,7 @@ def test_a_program_records_what_the_command_records(run: Run, tmp_path: Path) ->
 
 
 def test_without_numbers_a_program_plans_what_the_command_plans(run: Run, tmp_path: Path) -> None:
-    status, printed, complaint = run("replay", "nback_verbal", "--agent", "ideal", "--data", "typed")
-    assert status == 0, complaint
+    printed = output_of(*run("replay", "nback_verbal", "--agent", "ideal", "--data", "typed"))
     result = spanlab.replay("nback_verbal", "ideal", data="called")
     assert info_of(result.folder)["plan"] == info_of(tmp_path / printed.splitlines()[-1])["plan"]
 
@@ -78,8 +78,7 @@ def test_a_program_asks_of_a_person_what_the_command_asks(
     file = tmp_path / "own.yaml"
     file.write_text("extends: cd\ntriggers: {phases: {probe: 20}}\n", encoding="utf-8")
     asked = ["--participant", "p1", "--trials", "4", "--triggers", "dry", "--language", "de", "--no-practice"]
-    status, printed, complaint = run("run", file, *asked, "--data", "typed")
-    assert status == 0, complaint
+    printed = output_of(*run("run", file, *asked, "--data", "typed"))
     result = spanlab.run(str(file), "p1", trials=4, triggers="dry", language="de", practice=False, data="called")
     typed = info_of(tmp_path / printed.splitlines()[-1])
     assert info_of(result.folder) == typed

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from command_line import Run
+from command_line import Run, output_of
 from session_tools import AtTheWindow, take
 
 import spanlab
@@ -110,8 +110,7 @@ def test_open_answers_are_shared_only_where_it_is_asked_for(file: Path, tmp_path
     take(tmp_path / "data", spanlab.load_paradigm(file), AtTheWindow(_answers), 1, participant="p01")
     for options, shared in (((), False), (("--free-text",), True)):
         out = tmp_path / f"shared{len(options)}"
-        status, _, err = run("export", "csv", tmp_path / "data", out, *options)
-        assert status == 0, err
+        output_of(*run("export", "csv", tmp_path / "data", out, *options))
         assert ("anna" in (out / "responses.csv").read_text(encoding="utf-8")) is shared
 
 

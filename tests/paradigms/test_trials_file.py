@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import Run, complaint
+from command_line import Run, complaint, output_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from paradigm_texts import text
@@ -220,10 +220,11 @@ def test_a_file_is_written_whole_or_not_at_all(small: Path) -> None:
 
 
 def test_replay_at_the_command_line(small: Path, run: Run) -> None:
-    status, out, err = run(
-        "replay", "small.yaml", "--trials-from", "trials.jsonl", "--agent", "ideal", "--seed", "4", "--trials", "6"
+    out = output_of(
+        *run(
+            "replay", "small.yaml", "--trials-from", "trials.jsonl", "--agent", "ideal", "--seed", "4", "--trials", "6"
+        )
     )
-    assert status == 0, err
     session = json.loads((small.parent / out.strip() / "session.json").read_text(encoding="utf-8"))
     assert (session["generator"], session["seed"], session["design"], len(session["plan"])) == ("published", 4, "", 6)
     assert session["trials_from"]["file"] == "trials.jsonl"

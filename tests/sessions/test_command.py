@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from command_line import Run
+from command_line import Run, output_of
 from effort import HANGS_S
 from session_tools import GO_NOGO, WHO, command, lasting, one_thread, spanlab
 
@@ -27,10 +27,9 @@ from spanlab.sessions.record.reader import read_events
 @pytest.fixture
 def finished(run: Run, tmp_path: Path) -> Path:
     """A finished session of eight trials."""
-    status, out, _ = run(
-        "replay", "sfr", "--agent", "chance", "--trials", "8", "--seed", "6", "--data", tmp_path / "data"
+    out = output_of(
+        *run("replay", "sfr", "--agent", "chance", "--trials", "8", "--seed", "6", "--data", tmp_path / "data")
     )
-    assert status == 0
     return Path(out.strip())
 
 
@@ -56,10 +55,9 @@ def test_a_paradigm_without_english_instructions_is_taken_in_its_own_language(ru
     (tmp_path / "wechsel.yaml").write_text(
         "paradigm: wechsel\nextends: cd\ntitle: Wechsel\ninstructions: {de: Was ist neu?, en: null}\n", "utf-8"
     )
-    status, out, err = run(
-        "replay", tmp_path / "wechsel.yaml", "--agent", "ideal", "--trials", "2", "--data", tmp_path / "data"
+    out = output_of(
+        *run("replay", tmp_path / "wechsel.yaml", "--agent", "ideal", "--trials", "2", "--data", tmp_path / "data")
     )
-    assert status == 0, err
     info = read_session(Path(out.strip()))
     assert (info["language"], info["instructions"].strip()) == ("de", "Was ist neu?")
 
@@ -94,20 +92,21 @@ def test_several_agents_take_the_same_trials(run: Run, tmp_path: Path) -> None:
 
 
 def test_like_gives_exactly_the_trials_of_another_session(run: Run, finished: Path, tmp_path: Path) -> None:
-    status, out, _ = run(
-        "replay",
-        "--like",
-        finished,
-        "--agent",
-        "ideal",
-        "--agent",
-        "capacity",
-        "--seed",
-        "77",
-        "--data",
-        tmp_path / "others",
+    out = output_of(
+        *run(
+            "replay",
+            "--like",
+            finished,
+            "--agent",
+            "ideal",
+            "--agent",
+            "capacity",
+            "--seed",
+            "77",
+            "--data",
+            tmp_path / "others",
+        )
     )
-    assert status == 0
     original = read_responses(finished)
     for folder in map(Path, out.split()):
         table = read_responses(folder)
@@ -127,8 +126,7 @@ def test_like_is_not_mixed_with_other_choices(run: Run, finished: Path) -> None:
 
 
 def test_recorded_answers_are_given_again(run: Run, finished: Path, tmp_path: Path) -> None:
-    status, out, _ = run("replay", "--like", finished, "--agent", f"recorded:{finished}", "--data", tmp_path / "again")
-    assert status == 0
+    out = output_of(*run("replay", "--like", finished, "--agent", f"recorded:{finished}", "--data", tmp_path / "again"))
     pd.testing.assert_frame_equal(lasting(Path(out.strip()), without=WHO), lasting(finished, without=WHO))
     assert run("resume", out.strip())[1].startswith("nothing to do")
 

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 import yaml
 from chat_servers import Tap, forwarding, listening
-from command_line import Run
+from command_line import Run, output_of
 from golden_sessions import table_of
 from golden_tables import FOLDER, assert_same, read_table, stored
 from session_tools import AtTheWindow, Saying, lasting, start, take
@@ -304,8 +304,7 @@ def halves(
     def resumed() -> list[Any]:
         with listening(forwarding(server.root)) as again:
             monkeypatch.setenv("OPENAI_BASE_URL", again.base_url)
-            status, _, err = run("resume", folder)
-            assert status == 0, err
+            output_of(*run("resume", folder))
             assert complete(folder)
             return sent(again)
 
@@ -367,8 +366,7 @@ def test_a_network_goes_on_with_the_trials_of_then(
     shutil.copytree(FOLDER, copy := tmp_path / "golden")
     monkeypatch.chdir(copy)
     changed_library("vsr")
-    status, _, err = run("resume", name)
-    assert status == 0, err
+    output_of(*run("resume", name))
     assert_same(read_table(table_of(copy / name)), stored("resumed", name))
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from command_line import Run
+from command_line import Run, output_of
 from golden_sessions import GOES_ON, table_of
 from golden_tables import FOLDER, assert_same, read_table, stored
 from session_tools import one_thread
@@ -156,8 +156,7 @@ def server() -> Iterator[ScriptedServer]:
 @pytest.mark.parametrize("name", [name for name in HALF if name not in PEOPLE and KINDS[name] != "chat"])
 def test_a_machine_goes_on_to_the_end_of_then(copy: Path, run: Run, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.chdir(copy)
-    status, _, err = run("resume", name)
-    assert status == 0, err
+    output_of(*run("resume", name))
     assert complete(name)
     assert_same(read_table(table_of(Path(name))), stored("resumed", name))
 
@@ -171,8 +170,7 @@ def test_a_chat_model_goes_on_to_the_end_of_then(
     monkeypatch.chdir(copy)
     monkeypatch.setenv("OPENAI_BASE_URL", server.endpoint.url)
     before = (copy / name / "transcripts.jsonl").read_bytes()
-    status, _, err = run("resume", name)
-    assert status == 0, err
+    output_of(*run("resume", name))
     assert complete(name)
     assert_same(read_table(table_of(Path(name))), stored("resumed", name))
     after = (copy / name / "transcripts.jsonl").read_bytes()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import Run
+from command_line import Run, output_of
 from paradigm_texts import load, text
 from session_tools import AtTheWindow, Guessing, starts
 from study_files import Guest, study_in
@@ -226,11 +226,9 @@ def test_practice_that_cannot_be_compiled_is_told_before_anybody_sits_down(tmp_p
 def test_the_command_line_practises_what_was_set(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spanlab.agents.human.seating.seat", lambda *_: Seeing())
     # a single trial says little of the levels in use: --set does
-    status, out, err = run("run", "vsr", "--participant", "a", "--set", "list_length=4,5,9", "--trials", "1")
-    assert status == 0, err
+    out = output_of(*run("run", "vsr", "--participant", "a", "--set", "list_length=4,5,9", "--trials", "1"))
     assert {levels["list_length"] for levels in practised(Path(out.split()[-1]))} == {4}
-    status, out, err = run("run", "cd", "--participant", "a", "--trials", "1")
-    assert status == 0, err
+    out = output_of(*run("run", "cd", "--participant", "a", "--trials", "1"))
     assert len({levels["feature"] for levels in practised(Path(out.split()[-1]))}) > 1
 
 

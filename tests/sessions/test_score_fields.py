@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from command_line import Run
+from command_line import Run, output_of
 from paradigm_texts import text
 
 from spanlab.core.errors import SpanLabError
@@ -260,8 +260,7 @@ def test_a_value_of_its_own_is_a_condition_and_stands_in_the_codebook(
     use: Callable[[type[ResponseKind]], Path], run: Run, tmp_path: Path
 ) -> None:
     assert run("replay", use(kind_of(KEPT["a list"])), "--agent", "chance", "--trials", "12")[0] == 0
-    status, _, complaint = run("export", "psychds", "data", tmp_path / "shared")
-    assert status == 0, complaint
+    output_of(*run("export", "psychds", "data", tmp_path / "shared"))
     written = "".join(path.read_text(encoding="utf-8") for path in (tmp_path / "shared").rglob("*") if path.is_file())
     assert FIELDS["distance"].meaning in written
     assert "fine" not in {cell for line in written.splitlines() for cell in line.split(",")}, (

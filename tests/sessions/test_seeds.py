@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from command_line import Run
+from command_line import Run, output_of
 
 from spanlab.agents.oracles import IdealAgent
 from spanlab.sessions import find_sessions, read_session
@@ -65,8 +65,7 @@ def test_run_gives_every_session_a_seed_of_its_own_and_says_so(
     monkeypatch.setattr("spanlab.agents.human.seating.seat", lambda *_: IdealAgent())  # somebody who needs no window
     for participant, more in (("A", []), ("B", []), ("A", []), ("C", ["--seed", "7"])):
         options = ["--set", "list_length=2", "--trials", "1", "--simulate", "ideal", "--no-practice", *more]
-        status, _, err = run("run", "vsr", "--participant", participant, *options)
-        assert status == 0, err
+        output_of(*run("run", "vsr", "--participant", participant, *options))
     infos = sorted(
         (read_session(folder) for folder in find_sessions([tmp_path / "data"])), key=lambda info: info["created"]
     )

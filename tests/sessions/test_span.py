@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from command_line import Run
+from command_line import Run, output_of
 from hypothesis import given
 from hypothesis import strategies as st
 from session_tools import lasting
@@ -312,20 +312,17 @@ def test_mistakes_in_a_design_are_told(tmp_path: Path, design: str, message: str
 
 @pytest.mark.slow
 def test_the_command_line_tells_the_span(tmp_path: Path, run: Run) -> None:
-    status, out, _ = run("replay", "vsrec", "--design", "span", "--agent", "capacity:4")
-    assert status == 0
+    out = output_of(*run("replay", "vsrec", "--design", "span", "--agent", "capacity:4"))
     assert out.startswith("span: list length ")
     status, _, err = run("scores", "data")
     assert status == 1
     assert f"so its curves cannot be compared with others. S{out.splitlines()[0][1:]}." in " ".join(err.split())
-    status, out, _ = run("replay", "sfr", "--design", "span", "--agent", "chance", "--trials", "5")
-    assert status == 0
+    out = output_of(*run("replay", "sfr", "--design", "span", "--agent", "chance", "--trials", "5"))
     assert out.startswith("no span can be estimated")
     status, _, err = run("replay", "sfr", "--design", "span", "--agent", "ideal", "--set", "list_length=3")
     assert status == 1
     assert "leave out --set list_length" in err
-    status, _, err = run("replay", "--like", "data/vsrec-capacity-4-s1", "--agent", "ideal")
-    assert status == 0
+    output_of(*run("replay", "--like", "data/vsrec-capacity-4-s1", "--agent", "ideal"))
     assert (tmp_path / "data" / "vsrec-ideal-s1").is_dir()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from command_line import Run
+from command_line import Run, output_of
 
 from spanlab.core.worker_pool import SerialPool
 from spanlab.sessions import find_sessions, make_machine, prepare, read_responses
@@ -33,6 +33,5 @@ def test_they_are_those_of_one_process(tmp_path: Path) -> None:
 
 
 def test_a_seed_may_be_repeated(run: Run, tmp_path: Path) -> None:
-    status, _, err = run("replay", "vsr", "--agent", "chance", "--trials", "2", "--seed", "4", "--seed", "9")
-    assert status == 0, err
+    output_of(*run("replay", "vsr", "--agent", "chance", "--trials", "2", "--seed", "4", "--seed", "9"))
     assert [folder.name for folder in find_sessions([tmp_path / "data"])] == ["vsr-chance-s4", "vsr-chance-s9"]

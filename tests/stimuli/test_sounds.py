@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import soundfile
-from command_line import Run
+from command_line import Run, output_of
 from image_paradigms import pattern, write_faces
 from session_tools import Saying, known_by_contents, start, take, taken_by_machines
 from sound_paradigms import TONES, burst, write_sound, write_tones
@@ -275,8 +275,7 @@ def test_what_is_given_away_holds_no_files_of_ones_own(tmp_path: Path, run: Run,
         for path in (take(data, load_paradigm(paradigm), make_agent("ideal"), 4, seed=2).folder / folder).iterdir()
     }
     assert len(kept) == 8
-    status, _, err = run("export", form, str(data), str(tmp_path / "given"))
-    assert status == 0, err
+    output_of(*run("export", form, str(data), str(tmp_path / "given")))
     given = [path for path in (tmp_path / "given").rglob("*") if path.is_file()]
     assert given
     assert not [path for path in given if path.suffix in {".wav", ".png"} or path.read_bytes() in kept]
@@ -310,8 +309,7 @@ def test_the_check_says_whether_this_computer_can_play_them(
 ) -> None:
     monkeypatch.setattr(speaker, "no_sound_card", lambda: True)
     speaker._tried.cache_clear()
-    status, out, _ = run("check", str(tones))
-    assert status == 0
+    out = output_of(*run("check", str(tones)))
     said = " ".join(out.split())  # it is folded to the width of a terminal
     assert (
         "sounds: 4 files of 100 to 100 ms; this computer cannot play them (this machine has no sound card), so sessions"

@@ -180,9 +180,7 @@ def plain(text: str, kind: ResponseKind) -> str:
 def _says(sentence: str, labels: str) -> bool:
     """Return whether a sentence says something, and does not ask, doubt or suppose."""
     bare = sentence.strip()
-    if bare.endswith("?"):
-        return False
-    return not any(pattern.search(bare) for pattern in (_REQUESTS, _DOUBTS, _LOST))
+    return not (bare.endswith("?") or any(pattern.search(bare) for pattern in (_REQUESTS, _DOUBTS, _LOST)))
 
 
 def _cells(text: str) -> str:

@@ -432,9 +432,11 @@ def _yes_or_no(text: str, concluded: re.Pattern[str]) -> str:
             else "".join(one for one in _SENTENCE.findall(kept) if not _TALK.search(one))
         )
     rest = kept[head.end() :]
-    if _TALK.search(rest) or re.search(r"\b(?:please|could you|can you|show me)\b", rest, re.IGNORECASE):
-        return ""
-    if end is not None and end["label"].lower() != head[1].lower():
+    if (
+        _TALK.search(rest)
+        or re.search(r"\b(?:please|could you|can you|show me)\b", rest, re.IGNORECASE)
+        or (end is not None and end["label"].lower() != head[1].lower())
+    ):
         return ""
     other = {"yes": "no", "no": "yes"}[head[1].lower()]
     stands = re.search(

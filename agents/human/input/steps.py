@@ -157,9 +157,12 @@ class StepAccount:
     @property
     def waits(self) -> bool:
         """True if a press could still matter."""
-        if self.sheet is None or self.percept.ask is None:
-            return False
-        return not self.sheet.complete or self.percept.ask.counts == "last" or self.sheet.surface.several
+        sheet, ask = self.sheet, self.percept.ask
+        return (
+            sheet is not None
+            and ask is not None
+            and (not sheet.complete or ask.counts == "last" or sheet.surface.several)
+        )
 
     @property
     def open_until(self) -> float | None:

@@ -77,8 +77,9 @@ function study(page, address) {
     const words = (/** @type {string} */ name) => control(name).value.split(",").map((/** @type {string} */ one) => one.trim()).filter(Boolean);
     const made = { ...data, title: control("title").value, languages: words("languages"), order: control("order").value };
     const keep = (/** @type {string} */ name, /** @type {any} */ value, /** @type {any} */ usual) => { if (value === usual || value === "") delete made[name]; else made[name] = value; };
-    if (!control("sessions").disabled) keep("sessions", Number(control("sessions").value) || 1, undefined);
-    keep("people", control("people").value ? Number(control("people").value) : "", "");
+    const number = (/** @type {string} */ typed) => (/^ *\d+ *$/.test(typed) ? Number(typed) : typed); // what is none is refused in a sentence
+    if (!control("sessions").disabled) keep("sessions", number(control("sessions").value) || 1, undefined);
+    keep("people", number(control("people").value), "");
     const own = (data.fields || []).filter((/** @type {any} */ one) => typeof one !== "string"), fields = [...words("fields"), ...own];
     keep("fields", fields.length ? fields : "", "");
     for (const box of form.querySelectorAll("textarea")) Object.assign(texts[box.dataset.page || ""] || {}, { [box.lang]: box.value });
@@ -88,7 +89,7 @@ function study(page, address) {
     made.paradigms = (data.paradigms || []).map((/** @type {any} */ entry, /** @type {number} */ at) => {
       const one = typeof entry === "string" ? { paradigm: entry } : { ...entry };
       const trials = control(`trials-${at}`)?.value, chosen = read(control(`levels-${at}`)?.value || "");
-      if (trials) one.trials = Number(trials); else delete one.trials;
+      if (trials) one.trials = number(trials); else delete one.trials;
       if (Object.keys(chosen).length) one.set = chosen; else delete one.set;
       if (control(`practice-${at}`)?.checked) delete one.practice; else one.practice = false;
       return Object.keys(one).length === 1 ? one.paradigm : one;
@@ -99,6 +100,8 @@ function study(page, address) {
   async function draft(wanted) {
     const mine = ++asked;
     const said = await send(`${address}/draft`, { ...wanted, since: page.dataset.since }).catch((error) => ({ wrong: [error.message], said: [] }));
+    const saved = "save" in wanted && !said.wrong.length;
+    if (saved) [page.dataset.since, unsaved] = [said.since, unsaved && mine !== asked];
     if (mine !== asked) return said;
     if ("data" in wanted) text.value = said.text ?? text.value;
     else if (said.data?.study) { data = said.data; fill(); }
@@ -106,8 +109,6 @@ function study(page, address) {
     if (!("data" in wanted)) /** @type {HTMLElement} */ (form.parentElement).inert = !said.data?.study;
     if (said.data?.study) drawTexts(said.texts);
     tell.replaceChildren(...[...said.wrong, ...said.said].map((line) => element("li", { class: said.wrong.length ? "problem" : "" }, line)));
-    const saved = "save" in wanted && !said.wrong.length;
-    if (saved) [page.dataset.since, unsaved] = [said.since, false];
     save.disabled = !!said.wrong.length;
     save.textContent = (saved ? save.dataset.saved : save.dataset.save) || "";
     return said;
@@ -126,9 +127,10 @@ function study(page, address) {
   $("add-task").addEventListener("click", () => {
     const name = control("add").value, listed = gathered().paradigms;
     const twice = listed.some((/** @type {any} */ one) => (one.paradigm ?? one) === name); // each needs a name of its own
-    if (name) void change({ paradigms: [...listed, twice ? { paradigm: name, as: `${name.replace(/\W/g, "_")}_${listed.length + 1}` } : name] });
+    if (name) void change({ paradigms: [...listed, twice ? { paradigm: name, as: `${name.replace(/\W/g, "_")}_${1 + Math.max(listed.length, ...listed.map((/** @type {any} */ one) => Number(/_(\d+)$/.exec(one.as ?? "")?.[1] ?? 0)))}` } : name] });
     control("add").value = "";
   });
+  addEventListener("beforeunload", (event) => { if (unsaved) event.preventDefault(); });
   // What is started, served or linked is what was saved.
   page.addEventListener("submit", (event) => {
     const begins = /** @type {HTMLFormElement} */ (event.target);

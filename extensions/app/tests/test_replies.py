@@ -121,9 +121,11 @@ def test_an_odd_record_is_left_out_and_named_but_not_to_colleagues(folder: Path,
     for name, change in (("p07", {"created": 1}), ("odd", {"prices": {"input": 1}})):
         shutil.copytree(GOLDEN / CHAT, folder / name)
         tell(folder / name, **change)
+    events = shutil.copytree(GOLDEN / CHAT, folder / "not_a_number") / "events.jsonl"
+    events.write_text(re.sub(r'"latency_ms": ?[0-9.]+', '"latency_ms": NaN', events.read_text("utf-8")), "utf-8")
     page = let_in(folder).get("/replies/data/table").json()
-    assert (page["unread"], {row[2] for row in page["rows"]}) == (["p07", "odd"], {"chat", "ideal"})
-    cautions = ["p07 is left out, as it cannot be read", "odd is left out, as it cannot be read"]
+    assert (page["unread"], {row[2] for row in page["rows"]}) == (["p07", "odd", "not_a_number"], {"chat", "ideal"})
+    cautions = [f"{name} is left out, as it cannot be read" for name in page["unread"]]
     assert spanlab.view(folder, output=tmp_path / "bundle").cautions == cautions
     assert data_of(tmp_path / "bundle", "table")["unread"] == []
     (tmp_path / "full" / "data" / CHAT / "1.js").mkdir(parents=True)

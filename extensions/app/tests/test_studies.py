@@ -95,6 +95,11 @@ def test_faults_are_told_by_line_and_not_saved(studies: Studies, text: str, said
     assert studies.draft("lab", {"text": text, "save": True})["wrong"][0].startswith(said)
     assert studies.file("lab").read_text("utf-8") == before
     assert sorted(file.name for file in studies.folder.iterdir()) == ["data", "lab.yaml"]
+    (studies.folder / ".lab.yaml.part").mkdir()  # the disk is full, or the folder may not be written
+    with pytest.raises(SpanLabError, match=r"lab\.yaml"):
+        studies.draft("lab", {"text": f"# mine\n{before}", "save": True})
+    (studies.folder / ".lab.yaml.part").rmdir()
+    assert studies.file("lab").read_text("utf-8") == before
     if "lab" in text:  # it was written elsewhere, and can be repaired here
         studies.file("lab").write_text(text, encoding="utf-8")
         assert said in studies.now("lab")["problem"]
@@ -120,6 +125,37 @@ def test_the_form_is_shut_while_it_does_not_show_the_file(tmp_path: Path) -> Non
         tab.until(f"!!document.querySelector('#told .problem') && {shut} === 2", 60)
         tab.evaluate(typed("#text", "study: lab\ntitle: Ours\nparadigms: [vsr]"))
         tab.until(f"document.querySelector('#form [name=title]').value === 'Ours' && {shut} === undefined", 60)
+
+
+@pytest.mark.slow
+def test_nothing_that_is_typed_in_the_form_is_lost_or_changed(tmp_path: Path) -> None:
+    file = tmp_path / "lab.yaml"
+    file.write_text("study: lab\ntitle: Ours\nparadigms: [{paradigm: vsr, as: vsr_2}]", encoding="utf-8")
+    with chromium(tmp_path / "profile") as browser, the_app(tmp_path / "data") as link, browser.tab() as tab:
+        tab.open(f"{link}&page=/studies/lab")
+        tab.until("document.querySelector('#form [name=title]')?.value === 'Ours'", 60)
+        for people, problem in (("1.000", "!!"), ("20", "!")):
+            tab.evaluate(typed("#form [name=people]", people))
+            told = f"{problem}document.querySelector('#told .problem')"
+            tab.until(f"{told} && document.querySelector('#text').value.includes({people!r})", 60)
+        tab.evaluate("document.querySelector('#form [name=add]').value = 'vsr'")
+        tab.evaluate("document.querySelector('#add-task').click()")
+        tab.until("document.querySelector('#text').value.includes('vsr_3')", 60)
+        leaves = "(() => { const one = new Event('beforeunload', {cancelable: true}); return dispatchEvent(one); })()"
+        assert tab.evaluate(leaves) is False
+        tab.evaluate(f"document.querySelector('#save').click(); {typed('#form [name=title]', 'Second')}")
+        tab.until("document.querySelector('#text').value.includes('Second')", 60)
+        assert ("Ours" in file.read_text("utf-8"), tab.evaluate(leaves)) == (True, False)
+        tab.evaluate("document.querySelector('#save').click()")
+        tab.until(leaves, 60)
+        assert "Second" in file.read_text("utf-8")
+
+
+def test_files_of_windows_editors_are_read(studies: Studies) -> None:
+    (studies.folder / "lab_exclusions.yaml").write_bytes("exclude: [] # müde".encode("latin-1"))
+    assert "exclude" in studies.exclusions("lab")
+    studies.file("lab").write_bytes(b"\xef\xbb\xbfstudy: lab\ntitle: x\nparadigms: [vsr]\n")
+    assert studies.names() == ["lab"]
 
 
 def test_questions_become_a_paradigm_of_the_study(studies: Studies) -> None:

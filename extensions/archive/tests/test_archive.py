@@ -103,9 +103,24 @@ def test_nothing_in_it_says_who_took_part(here: Path) -> None:
     assert [head["fields"] for head in heads] == [{"age": 23}] * 3
     drawn = Pseudonyms(here / "data" / "pair")
     register(here / "data" / "pair", "unmistakable-2", "person")
-    assert not [
-        name for name, content in drawn.applied(data_files(here / "data" / "pair"), []) if b"unmistakable" in content
-    ]
+    shutil.copytree(session, session.with_name("cd-unmistakable-1-s9"))  # begun meanwhile
+    files_ = drawn.applied(data_files(here / "data" / "pair"), [])
+    assert not [name for name, content in files_ if b"unmistakable" in name.encode() + content]
+
+
+def test_codes_of_triggers_stay_and_what_was_typed_does_not(here: Path) -> None:
+    session = next(here.glob("data/pair/7/*/*/session.json")).parent
+    info = json.loads((session / "session.json").read_text("utf-8"))
+    (session / "session.json").write_text(json.dumps(info | {"set_aside": {"reason": "Anna", "at": ""}}))
+    typed = (("came", "link"), ("code", "code"), ("skipped", "reason"), ("repeated", "reason"))
+    for file, events in (
+        (session / "events.jsonl", [{"event": "trigger", "code": 21, "levels": {"code": "x", "link": "y"}}]),
+        (session.parent / "battery.jsonl", [{"event": event, key: "Anna"} for event, key in typed]),
+    ):
+        file.write_text(file.read_text("utf-8") + "".join(f"{json.dumps(event)}\n" for event in events))
+    opened = Archive(archived(here))
+    text = "".join(opened.read(name).decode() for name in opened.files)
+    assert ('"code":21,"levels":{"code":"x","link":"y"}' in text, "Anna" in text) == (True, False)
 
 
 def test_a_backup_comes_back_as_it_was(here: Path, tmp_path: Path) -> None:
@@ -119,8 +134,8 @@ def test_a_backup_comes_back_as_it_was(here: Path, tmp_path: Path) -> None:
     assert [stat.S_IMODE(path.stat().st_mode) for path in (data / "pair", file)] == [0o700, 0o600]
     study_files.take(load_study(tmp_path / "study" / "study.yaml"), data, "p09")
     with pytest.raises(SpanLabError, match="p09/session-1/battery"):
-        spanlab.study_restore(file, data=data)
-    assert (data / "pair" / "p09").exists()
+        spanlab.study_restore(file, data=data, output=tmp_path / "again")
+    assert [(data / "pair" / "p09").exists(), (tmp_path / "again").exists()] == [True, False]
     (here / "data" / "pair" / "scan:1.txt").touch()
     with pytest.raises(SpanLabError, match=r"could not be restored.*scan:1\.txt"):
         archived(here, real_ids=True)

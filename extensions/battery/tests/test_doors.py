@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from command_line import Run
+from command_line import Run, output_of
 from session_tools import AtTheWindow, Guessing, Rehearsing, take
 from study_files import FIELDS, study_in
 from study_files import take as take_session
@@ -55,8 +55,7 @@ def scores(battery: Path) -> ScoreTable:
 def test_python_gives_the_table_that_the_command_writes(
     battery: Path, scores: ScoreTable, run: Run, tmp_path: Path
 ) -> None:
-    status, said, _ = run("scores-by-person", battery, "-o", tmp_path / "scores")
-    assert status == 0
+    said = output_of(*run("scores-by-person", battery, "-o", tmp_path / "scores"))
     assert "4 participants" in said
     written = pd.read_csv(tmp_path / "scores" / "scores.csv")
     assert written["participant"].tolist() == list(PEOPLE)

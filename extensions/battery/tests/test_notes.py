@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from command_line import Run, complaint
+from command_line import Run, complaint, output_of
 from study_files import STUDY, Guest, files, sit, study_in, take
 
 from spanlab.core.atomic_files import only_writer
@@ -29,8 +29,7 @@ def study(tmp_path: Path) -> Study:
 def test_a_note_has_the_time_and_the_trial_and_is_shown_again(study: Study, tmp_path: Path, run: Run) -> None:
     folder = take(study, tmp_path / "data").folder
     began = datetime.now(UTC)
-    status, out, err = run("study", "note", folder, "  the door slammed, „twice“ ")
-    assert status == 0, err
+    out = output_of(*run("study", "note", folder, "  the door slammed, „twice“ "))
     session = max(find_sessions([folder]), key=lambda session: (session / "events.jsonl").stat().st_mtime)
     last = max(int(event["trial"]) for event in read_events(session) if event["event"] == "trial_start")
     said = re.fullmatch(r"(.{19}) UTC \((.*), trial (\d+)\): (.*)\n", out)
@@ -78,8 +77,7 @@ def test_notes_at_the_same_time_are_all_kept(study: Study, tmp_path: Path) -> No
 
 def test_before_anything_has_begun_a_note_has_a_time_alone(study: Study, tmp_path: Path, run: Run) -> None:
     visit = sit(study, tmp_path / "data")
-    status, out, _ = run("study", "note", visit.folder, "late, by ten minutes")
-    assert status == 0
+    out = output_of(*run("study", "note", visit.folder, "late, by ten minutes"))
     assert set(read_notes(visit.folder)[0]) == {"at", "text"}
     assert " UTC: late, by ten minutes" in out
 
@@ -107,9 +105,6 @@ def test_notes_stay_where_they_are_and_are_in_no_export(study: Study, tmp_path: 
     assert {name: content for name, content in files(folder).items() if name != NOTES} == before, (
         "nothing else was touched"
     )
-    status, _, err = run(
-        "export", format, tmp_path / "data", *(() if format == "scores" else ("-o",)), tmp_path / "shared"
-    )
-    assert status == 0, err
+    output_of(*run("export", format, tmp_path / "data", *(() if format == "scores" else ("-o",)), tmp_path / "shared"))
     assert files(tmp_path / "shared")
     assert not any(b"SECRETWORD" in content for content in files(tmp_path / "shared").values())

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import Run
+from command_line import Run, output_of
 
 from spanlab.analysis.data import Scored, score_table
 from spanlab.analysis.data.coding import Declared
@@ -130,8 +130,7 @@ def test_parts_have_all_conditions_and_give_an_interval() -> None:
     [("ideal", set()), ("chance", set()), ("capacity:2", {"set size", "set size in updating", "error distributions"})],
 )
 def test_observers_differ_where_they_must(tmp_path: Path, run: Run, agent: str, same: set[str]) -> None:
-    status, out, err = run("benchmark", agent, "--suite", "findings", "--data", "found")
-    assert status == 0, err
+    out = output_of(*run("benchmark", agent, "--suite", "findings", "--data", "found"))
     rows = json.loads((tmp_path / "found" / "findings.json").read_text(encoding="utf-8"))["findings"]
     assert {row["finding"] for row in rows if row["verdict"] == "same direction"} >= same
     assert not [row["finding"] for row in rows if row["verdict"] == "opposite"]
@@ -160,8 +159,7 @@ findings: [{finding: distance, paradigm: far, measure: effect, column: distant, 
 def test_a_suite_of_ones_own_measures_effects_that_its_paradigms_declare(tmp_path: Path, run: Run) -> None:
     (tmp_path / "far.yaml").write_text(OWN, encoding="utf-8")
     (tmp_path / "mine.yaml").write_text(MINE, encoding="utf-8")
-    status, _, err = run("benchmark", "ideal", "--suite", "mine.yaml", "--data", "found", "-o", "new")
-    assert status == 0, err
+    output_of(*run("benchmark", "ideal", "--suite", "mine.yaml", "--data", "found", "-o", "new"))
     (row,) = json.loads((tmp_path / "new" / "findings.json").read_text(encoding="utf-8"))["findings"]
     assert (row["people"], row["agent"]["mean"], row["verdict"]) == (None, 0, "not resolved")
     part = scored(factor_distance=[0, 4] * 30, correct=[True, False] * 30, trial=[*range(60)], outcome="answered")

@@ -111,9 +111,8 @@ class TimeWitness:
         if report.closing is not None:
             before = _end(report.closing)
         for display in report.displays:
-            if before is not None and display.onset < before - SLACK_MS:
-                return False
-            if _end(display) < display.onset:
+            too_soon = before is not None and display.onset < before - SLACK_MS
+            if too_soon or _end(display) < display.onset:
                 return False
             before = _end(display)
         return True

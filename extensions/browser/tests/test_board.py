@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from chromium import chromium
-from command_line import Run
+from command_line import Run, output_of
 from scripted_page import SCREEN
 from starlette.testclient import TestClient
 from study_files import AtTheDoor, Guest, study_in
@@ -155,8 +155,7 @@ def test_who_is_at_which_page_is_seen_before_anything_is_recorded(tmp_path: Path
 
 def test_the_address_is_printed_at_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     monkeypatch.setattr("uvicorn.Server.run", lambda self: setattr(self, "started", True))
-    status, printed, err = run("serve", "vsr", "--data", tmp_path / "data")
-    assert status == 0, err
+    printed = output_of(*run("serve", "vsr", "--data", tmp_path / "data"))
     assert "http://127.0.0.1:8765/monitor#" in printed
     assert len(printed.split("/monitor#")[1].strip()) >= 43
 

@@ -56,6 +56,10 @@ def test_workers_count_the_people_of_all(tmp_path: Path) -> None:
     neighbours[1].exchange({"b": Presence(True, "arriving", 0.0)}, 1, [])
     assert neighbours[1].present == {"a": Presence(True, "trial", 0.0, "1.2.3.4", True)}
     assert (neighbours[1].turned_away, neighbours[1].notices) == (2, [(5.0, "said")])
+    neighbours[1].forget()  # as a withdrawal does: the worker tells it again, though nothing is new to it
+    neighbours[0].exchange({"a": Presence(True, "trial", 0.0, "1.2.3.4", True)}, 2, [(5.0, "said")])
+    neighbours[1].exchange({"b": Presence(True, "arriving", 0.0)}, 1, [])
+    assert {*neighbours[1].present} == {"a"}
     desk = VisitDesk(ParadigmOffer.checked("vsr", tmp_path, trials=1), print, most=1, neighbours=neighbours[1])
     assert isinstance(desk.join(Hello.model_validate(hello(named(1))), lambda message: None), Refusal)
     assert {*desk.present()} == {"a"}

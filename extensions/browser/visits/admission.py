@@ -86,9 +86,12 @@ class Admission:
             self._begun.popleft()
         here = [visit for visit in visits if not visit.over]
         confirmed = [visit for visit in here if visit.confirmed]
-        if len(confirmed) + len(elsewhere) >= self._most or len(self._begun) >= self._most_new:
-            return False
-        if address and [*elsewhere, *(visit.address for visit in confirmed)].count(address) >= self._of_address:
+        addresses = [*elsewhere, *(visit.address for visit in confirmed)]
+        if (
+            len(addresses) >= self._most
+            or len(self._begun) >= self._most_new
+            or (address and addresses.count(address) >= self._of_address)
+        ):
             return False
         waiting = sorted((visit for visit in here if not visit.confirmed), key=lambda visit: visit.since)
         self._make_room(waiting, address, now)

@@ -55,18 +55,17 @@ class Neighbours:
         self.present: dict[str, Presence] = {}
         self.turned_away = 0
         self.notices: list[tuple[float, str]] = []
-        self._folder, self._mode, self._told = folder, mode, ""
+        self._folder, self._mode = folder, mode
 
     def exchange(self, present: Mapping[str, Presence], turned_away: int, notices: list[tuple[float, str]]) -> None:
         """Tell what is to be known of this worker, and read what the others have told."""
         known = {name: asdict(presence) for name, presence in present.items()}
         told = json.dumps({"present": known, "turned_away": turned_away, "notices": notices})
         with changing(self._folder, self._mode) as listed:
-            if told != self._told:
+            rows = dict[int, str](listed.execute("SELECT * FROM visits").fetchall())
+            if rows.pop(self.number, None) != told:  # a withdrawal removes it
                 listed.execute("INSERT OR REPLACE INTO visits VALUES (?, ?)", (self.number, told))
-                self._told = told
-            rows = listed.execute("SELECT told FROM visits WHERE worker != ?", (self.number,)).fetchall()
-        others: list[dict[str, Any]] = [json.loads(row[0]) for row in rows]
+        others: list[dict[str, Any]] = [*map(json.loads, rows.values())]
         self.present = {name: Presence(**one) for other in others for name, one in other["present"].items()}
         self.turned_away = sum(other["turned_away"] for other in others)
         self.notices = [(at, text) for other in others for at, text in other["notices"]]

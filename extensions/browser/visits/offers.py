@@ -38,7 +38,7 @@ from spanlab.sessions.studies.monitoring import Judge
 from spanlab.sessions.studies.participants import Kind, StudyFullError, find, misnamed
 from spanlab.sessions.studies.schema import read_typed
 from spanlab.sessions.studies.visit import about_participant, answered, check_place, check_request, questions, to_ask
-from spanlab.sessions.studies.visit_files import JOURNAL, completed, known_fields
+from spanlab.sessions.studies.visit_files import JOURNAL, completed, known_fields, states
 from spanlab.stimuli.render import PaletteName
 
 from ..participant.agent import BrowserParticipant, check_answerable_at_page, check_displays_at_page
@@ -494,16 +494,16 @@ def _about(visit: Visit, host: Host) -> Mapping[str, Any]:
 
 def _replaced(folder: Path) -> int:
     """Count the trials of a session of a study that were begun once more."""
-    events = (event for path in folder.glob("[!.]*/session.json") for event in read_events(path.parent))
+    events = (event for state in states(folder).values() for event in read_events(state.folder))
     return sum(event["event"] == "trial_start" and event["attempt"] > 1 for event in events)
 
 
 def _implausible(folder: Path) -> int:
     """Count the trials of a session of a study with times that cannot be true."""
     trials = {
-        (path, event["trial"])
-        for path in folder.glob("[!.]*/session.json")
-        for event in read_events(path.parent)
+        (paradigm, event["trial"])
+        for paradigm, state in states(folder).items()
+        for event in read_events(state.folder)
         if event["event"] == "step" and "implausible" in {**event.get("notes", {}), **event.get("happened", {})}
     }
     return len(trials)

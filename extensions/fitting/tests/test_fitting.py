@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import Run
+from command_line import Run, output_of
 from fitting_designs import design
 from scipy.stats import chi2
 
@@ -270,19 +270,20 @@ def test_ratings_become_ordered_answers() -> None:
 @pytest.mark.slow
 def test_the_command_prints_fits_and_what_they_mean(run: Run, tmp_path: Path) -> None:
     spanlab.replay("nback_verbal", agent="cognitive:sdt?d_1=3&d_2=2&d_3=1", trials=6, seed=1, data=tmp_path / "data")
-    status, printed, _ = run(
-        "fit",
-        str(tmp_path / "data"),
-        "--model",
-        "sdt-shared",
-        "--model",
-        "threshold",
-        "--simulated",
-        "10",
-        "-o",
-        str(tmp_path / "out"),
+    printed = output_of(
+        *run(
+            "fit",
+            str(tmp_path / "data"),
+            "--model",
+            "sdt-shared",
+            "--model",
+            "threshold",
+            "--simulated",
+            "10",
+            "-o",
+            str(tmp_path / "out"),
+        )
     )
-    assert status == 0
     for text in (
         "nback_verbal: cognitive:sdt?d_1=3&d_2=2&d_3=1; 144 answers each",
         "known_1",

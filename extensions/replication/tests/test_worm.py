@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command_line import Run, complaint
+from command_line import Run, complaint, output_of
 from PIL import Image
 from worm_trials import SETS, golden, hashed, model_steps, trials_of, write_folder
 
@@ -208,16 +208,17 @@ def test_from_the_benchmark_to_a_session(tmp_path: Path, run: Run) -> None:
     root = write_folder(tmp_path / "data", {one.folder: {"train": trials_of(one)[:4]} for one in SETS.values()})
     assert run("import", "worm", root, "-o", "trials")[0] == 0
     for name in ("si", "cd_gap", "cs", "sts"):
-        status, out, err = run(
-            "replay",
-            "--trials-from",
-            f"trials/{name}.train.jsonl",
-            "--agent",
-            "ideal",
-            "--agent",
-            "chance",
+        out = output_of(
+            *run(
+                "replay",
+                "--trials-from",
+                f"trials/{name}.train.jsonl",
+                "--agent",
+                "ideal",
+                "--agent",
+                "chance",
+            )
         )
-        assert status == 0, err
         session = json.loads((tmp_path / out.split()[0] / "session.json").read_text(encoding="utf-8"))
         assert session["generator"] == "published"
         assert [trial["name"] for trial in session["plan"]] == [
@@ -238,8 +239,7 @@ def test_a_network_of_the_authors_form_takes_imported_trials_and_is_held_against
     (tmp_path / "theirs").mkdir()
     worm_networks.write(tmp_path / "theirs" / f"{architecture.lower()}_{units}.pth", architecture, units)
     (agent,) = networks_in(tmp_path / "theirs")
-    status, out, err = run("replay", "--trials-from", imported / "smu.train.jsonl", "--agent", agent)
-    assert status == 0, err
+    out = output_of(*run("replay", "--trials-from", imported / "smu.train.jsonl", "--agent", agent))
     rows = network_scores([tmp_path / out.split()[-1]], []).rows
     published = {row.what[:2]: row for row in rows if row.what[2].endswith(f"({architecture}-{units})")}
     assert {("smu", "A_setsize"), ("smu", "B_setsize")} == set(published)
@@ -247,23 +247,24 @@ def test_a_network_of_the_authors_form_takes_imported_trials_and_is_held_against
 
 
 def test_export_at_the_command_line(tmp_path: Path, run: Run) -> None:
-    status, out, _ = run(
-        "export",
-        "worm",
-        "cd",
-        "made",
-        "--train",
-        "2",
-        "--test",
-        "1",
-        "--set",
-        "feature=gap",
-        "--set",
-        "set_size=4",
-        "--generator",
-        "published",
+    out = output_of(
+        *run(
+            "export",
+            "worm",
+            "cd",
+            "made",
+            "--train",
+            "2",
+            "--test",
+            "1",
+            "--set",
+            "feature=gap",
+            "--set",
+            "set_size=4",
+            "--generator",
+            "published",
+        )
     )
-    assert status == 0
     folder = SETS["cd_gap"].folder
     assert out == f"made/{folder}: 2 training and 1 test trials, 7 frames\n"
     assert json.loads((tmp_path / "made" / folder / ORIGIN).read_text(encoding="utf-8")) == {

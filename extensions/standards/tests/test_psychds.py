@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import Run, complaint
+from command_line import Run, complaint, output_of
 
 from spanlab.exchange.format import Report
 from spanlab.extensions.standards.sharing import Sharing, gather
@@ -177,8 +177,7 @@ def test_words_of_ones_own_are_left_out_where_a_question_is_not_known(tmp_path: 
 
 
 def test_formats_are_listed(run: Run) -> None:
-    status, out, _ = run("list", "--formats")
-    assert status == 0
+    out = output_of(*run("list", "--formats"))
     assert ["psychds", "export", "sessions"] in [line.split()[:3] for line in out.splitlines()[1:]]
     assert run("export", "worm", "vsr", "-o", "trials", "--train", "1", "--test", "1", "--no-frames")[0] == 0
     assert "did you mean 'psychds'" in complaint(*run("export", "psychs", "vsr", "-o", "set")).lower()

@@ -13,7 +13,7 @@ import pytest
 from chat_envelopes import body, told
 from chat_servers import Answer, Tap, listening
 from chat_servers import Request as Heard
-from command_line import Run, complaint
+from command_line import Run, complaint, output_of
 
 from spanlab.analysis.data.sessions import gather
 from spanlab.sessions import read_responses, read_session
@@ -161,8 +161,7 @@ def test_an_adaptive_session_goes_on_without_a_trial_that_cannot_be_had(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     with _server(monkeypatch, _some(3), (400, "application/json", told("no"))):
-        code, _, err = run("replay", "vsr", "--agent", "chat:m", "--design", "span", "--fail-on-error", "1")
-        assert code == 0, err
+        output_of(*run("replay", "vsr", "--agent", "chat:m", "--design", "span", "--fail-on-error", "1"))
     folder = tmp_path / "data" / "vsr-chat-m-s1"
     assert failed_trials(read_events(folder))
     assert "nothing to do" in run("resume", str(folder))[1]

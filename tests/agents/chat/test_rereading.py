@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import Run
+from command_line import Run, output_of
 
 from spanlab import replay
 from spanlab.agents.chat import READER, ChatAgent, Outgoing, Reply, SendHook
@@ -63,8 +63,7 @@ def test_what_another_reader_recorded_is_read_otherwise_and_told(session: Path, 
     right = read_responses(session)["correct"].tolist()
     edit(session, unread)
     before = files(session)
-    status, out, _ = run("transcript", str(session), "--reread", "-o", str(tmp_path / "again"))
-    assert status == 0
+    out = output_of(*run("transcript", str(session), "--reread", "-o", str(tmp_path / "again")))
     assert "1 of 4 replies are read differently\n  trial 1, question 1: unread -> 2   “2”\n" in out
     assert files(session) == before, "the original stays as it is"
     table = read_responses(tmp_path / "again")

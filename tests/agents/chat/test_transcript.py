@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from chat_servers import Answer, Request, Tap, listening
-from command_line import Run, complaint
+from command_line import Run, complaint, output_of
 
 from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, RequestLimits
 from spanlab.api.transcripts import as_text
@@ -165,10 +165,13 @@ def test_the_margin_says_what_became_of_each_answer(tmp_path: Path) -> None:
     assert [turn.warm_up for turn in turns][:2] == [True, False]
     assert (turns[1].answer, turns[1].correct_answer) == (wrong, correct[1])
     text = as_text(Transcript(session.folder), Transcript(session.folder).talk("1"))
-    assert f"read as: {wrong} (exact); wrong, correct: {correct[1]}" in text
-    assert "warm-up: does not count" in text
-    assert "the question is repeated" in text
-    assert "11 + 2 tokens" in text
+    for words in (
+        f"read as: {wrong} (exact); wrong, correct: {correct[1]}",
+        "warm-up: does not count",
+        "the question is repeated",
+        "11 + 2 tokens",
+    ):
+        assert words in text
 
 
 def test_a_picture_that_is_not_the_one_that_was_sent_is_marked(tmp_path: Path) -> None:
@@ -224,8 +227,7 @@ def test_what_a_model_says_does_not_steer_the_terminal(run: Run, tmp_path: Path)
     nasty = "\x1b[31m<script>alert(1)</script>\u202e\x00 & 'more'"
     with saying(nasty, reasoning="<b>why\x1b]0;title\x07</b>") as tap:
         session = _session(tmp_path / "data", tap.base_url, trials=1, reask=0)
-    code, out, _ = run("transcript", session.folder)
-    assert code == 0
+    out = output_of(*run("transcript", session.folder))
     assert "<script>alert(1)</script>" in out, "told as it was said"
     assert not {"\x1b", "\u202e", "\x00", "\x07"} & set(out)
 
@@ -239,8 +241,7 @@ def test_the_command_says_what_is_not_there(run: Run, tmp_path: Path) -> None:
     assert "has no conversation of trial 9: there are 1 to 2" in complaint(
         *run("transcript", session.folder, "--trial", "9")
     )
-    code, out, _ = run("transcript", session.folder, "--trial", "2")
-    assert code == 0
+    out = output_of(*run("transcript", session.folder, "--trial", "2"))
     assert "trial 2" in out
     assert "trial 1" not in out
     assert "use spanlab view" in complaint(*run("transcript", session.folder, "-o", "page.html"))

@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("torch")
 
 import torch
-from command_line import Run, complaint
+from command_line import Run, complaint, output_of
 from torch import nn
 
 import spanlab
@@ -90,8 +90,7 @@ def replayed(agent: Any, tmp_path: Path, trials: int = 24, **options: Any) -> An
 
 @pytest.mark.usefixtures("own")
 def test_a_function_that_is_named_makes_the_module_that_takes_part(tmp_path: Path, run: Run) -> None:
-    status, _, said = run("replay", "vsr", "--agent", "torch:mine.py:build", "--trials", "8", "--data", "data")
-    assert status == 0, said
+    output_of(*run("replay", "vsr", "--agent", "torch:mine.py:build", "--trials", "8", "--data", "data"))
     (folder,) = (tmp_path / "data").iterdir()
     assert len(read_responses(folder)) == 44
     info = read_session(folder)
@@ -334,8 +333,7 @@ def test_the_documented_module_takes_part(tmp_path: Path, run: Run) -> None:
     run("list")  # in this folder
     (tmp_path / "pixels.py").write_text(code, encoding="utf-8")
     agent = ("--agent", "torch:pixels.py:build", "--set", "feature=colour,orientation", "--trials", "24")
-    status, _, said = run("replay", "cd", *agent, "--data", "data")
-    assert status == 0, said
+    output_of(*run("replay", "cd", *agent, "--data", "data"))
     (folder,) = (tmp_path / "data").iterdir()
     assert read_responses(folder)["correct"].tolist() == [True] * 24
     view = load_paradigm("cd").network_view({"feature": "colour"})

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from command_line import Run, complaint
+from command_line import Run, complaint, output_of
 
 torch = pytest.importorskip("torch")
 
@@ -81,8 +81,7 @@ def test_every_preset_runs_in_miniature(tmp_path: Path, name: str) -> None:
 
 
 def test_the_command_knows_presets_and_says_what_is_wrong(tmp_path: Path, run: Run) -> None:
-    status, listed, _ = run("train", "--list")
-    assert status == 0
+    listed = output_of(*run("train", "--list"))
     assert all(name in listed for name in presets())
     assert "did you mean 'lstm-256'" in complaint(*run("train", "lstm-265"))
     assert "what should be trained" in complaint(*run("train"))
@@ -91,7 +90,5 @@ def test_the_command_knows_presets_and_says_what_is_wrong(tmp_path: Path, run: R
         "name: x\nsteps: 5\ntasks: [{paradigm: vsr}]\nloss: publisht\nrate: {paek: 1}\n", encoding="utf-8"
     )
     said = complaint(*run("train", "mine.yaml"))
-    assert "mine.yaml:4" in said
-    assert "loss" in said
-    assert "mine.yaml:5" in said
-    assert "did you mean 'peak'" in said
+    for words in ("mine.yaml:4", "loss", "mine.yaml:5", "did you mean 'peak'"):
+        assert words in said

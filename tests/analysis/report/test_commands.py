@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import pandas as pd
 import pytest
-from command_line import Run
+from command_line import Run, output_of
 
 from spanlab.agents.oracles import CapacityAgent, Chance
 from spanlab.core.agent_kinds import NETWORK, AgentKind
@@ -68,8 +68,7 @@ def check(run: Run, out: Path, folder: Path) -> set[str]:
             same(file, out / "tables" / f"{written.stem}.csv")
         elif name == "scores":
             file = folder / f"{number}.csv"
-            status, shown, _ = run(*(ended(words, file) if "-o" in words else words)[1:])
-            assert status == 0
+            shown = output_of(*run(*(ended(words, file) if "-o" in words else words)[1:]))
             if "-o" in words:
                 same(file, out / "tables" / Path(words[words.index("-o") + 1]).name)
             else:

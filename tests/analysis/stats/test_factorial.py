@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.stats
-from command_line import Run, complaint
+from command_line import Run, complaint, output_of
 
 from spanlab.analysis.data.loading import load
 from spanlab.analysis.stats.factorial import anova, contrasts_of, factorial
@@ -173,8 +173,7 @@ def test_sensitivity_and_items_held_are_those_of_each_person(tmp_path: Path) -> 
 
 def test_the_command_takes_several_conditions_and_groups(run: Run, tmp_path: Path) -> None:
     people(0.25).to_csv(tmp_path / "t.csv", index=False)
-    status, out, err = run("stats", "t.csv", "--by", "many", "--by", "cue", "--between", "group", "-o", "tables")
-    assert status == 0, err
+    out = output_of(*run("stats", "t.csv", "--by", "many", "--by", "cue", "--between", "group", "-o", "tables"))
     assert "t: analysis of variance of accuracy, 16 people" in out
     assert "group:many:cue" in out
     assert pd.read_csv(tmp_path / "tables" / "stats_anova_t.csv")["effect"].nunique() == 7

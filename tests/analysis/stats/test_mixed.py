@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from analysis_tables import better_in_a, mixed, responses
-from command_line import Run
+from command_line import Run, output_of
 from scipy import stats
 
 from spanlab.analysis.data.scoring import score_table
@@ -366,12 +366,14 @@ def test_stats_prints_and_writes(tmp_path: Path, run: Run) -> None:
     (tmp_path / "rules.yaml").write_text(
         "exclude:\n  - {leave_out: trials, where: accuracy, below: 0.01, whose: people}\n", encoding="utf-8"
     )
-    status, out, _ = run("stats", "data", "-o", "out", "--exclude", "rules.yaml")
-    assert status == 0
-    assert "correct ~ agent * list_length" in out
-    assert "Who is above guessing" in out
-    assert "chance (guessing) is a yardstick" in out
-    assert "Rule 1, trials (people only) whose accuracy is below 0.01: 0 of 0 trials left out" in out
+    out = output_of(*run("stats", "data", "-o", "out", "--exclude", "rules.yaml"))
+    for words in (
+        "correct ~ agent * list_length",
+        "Who is above guessing",
+        "chance (guessing) is a yardstick",
+        "Rule 1, trials (people only) whose accuracy is below 0.01: 0 of 0 trials left out",
+    ):
+        assert words in out
     assert set(pd.read_csv(tmp_path / "out" / "stats_contrasts.csv")["kind"]) == {"cell", "agent", "trend"}
     assert list(pd.read_csv(tmp_path / "out" / "stats_guessing.csv")["agent"]) == ["network:laptop"]
     assert (tmp_path / "out" / "exclusion_rules.csv").exists()

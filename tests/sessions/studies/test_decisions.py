@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import Run, complaint
+from command_line import Run, complaint, output_of
 from lab_pages import easy, wrong
 from session_tools import start
 from study_files import STUDY, Guest, files, refuses, sit, study_in, take
@@ -45,8 +45,7 @@ def test_who_does_not_agree_takes_nothing_and_it_is_on_record(study: Study, data
     (folder,) = (data / "pair" / "refused-person-1").iterdir()
     assert [line["event"] for line in journal(folder)] == ["begun", "refused"]
     assert not states(folder)
-    status, out, _ = run("study", "status", study.file, "--data", data)
-    assert status == 0
+    out = output_of(*run("study", "status", study.file, "--data", data))
     assert f"consent refused {journal(folder)[-1]['at'][:10]}" in out
 
 

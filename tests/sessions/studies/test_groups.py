@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import Run
+from command_line import Run, output_of
 from study_files import study_in, take
 
 from spanlab.core.errors import ParadigmError, SpanLabError
@@ -160,17 +160,14 @@ def test_a_group_takes_its_paradigms_with_its_levels_and_the_table_says_which_it
     infos = [read_session(folder) for folder in find_sessions([data])]
     assert all(info["group"] == info["study"]["group"] for info in infos)
     assert run("study", "status", "study.yaml")[1].count("training") >= 3
-    status, printed, err = run("study", "status", "study.yaml")
-    assert status == 0, err
+    printed = output_of(*run("study", "status", "study.yaml"))
     assert "group" in printed.splitlines()[0]
     assert "groups: training 2, control 2" in printed
-    status, _, err = run(
-        "figure", "--along", "serial_position", "--by", "group", "data", "--paradigm", "vsr", "-o", "groups.csv"
+    output_of(
+        *run("figure", "--along", "serial_position", "--by", "group", "data", "--paradigm", "vsr", "-o", "groups.csv")
     )
-    assert status == 0, err
     assert set(pd.read_csv("groups.csv")["group"]) == {"training", "control"}
-    status, printed, err = run("stats", "data", "--paradigm", "vsr", "--by", "group")
-    assert status == 0, err
+    printed = output_of(*run("stats", "data", "--paradigm", "vsr", "--by", "group"))
     assert "training" in printed
 
 

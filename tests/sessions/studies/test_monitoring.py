@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from command_line import Run
+from command_line import Run, output_of
 from study_files import Guest, files, study_in, take
 
 from spanlab.core.errors import SpanLabError
@@ -100,8 +100,7 @@ def test_one_that_is_interrupted_and_one_of_which_nothing_is_heard(study: Study,
 
 def test_refusals_beginnings_and_withdrawals(study: Study, tmp_path: Path, run: Run) -> None:
     data = tmp_path / "data"
-    status, printed, _ = run("study", "monitor", "study.yaml")
-    assert status == 0
+    printed = output_of(*run("study", "monitor", "study.yaml"))
     assert printed.startswith("no session of pair recorded anything in the last 24 hours")
     refuses = Guest()
     refuses.decides = ["refuse"]
@@ -112,8 +111,7 @@ def test_refusals_beginnings_and_withdrawals(study: Study, tmp_path: Path, run: 
     assert (refused.participant, refused.state) == ("refused-person-1", "refused")
     person = find(data / "pair", "p02")
     assert person is not None
-    status, printed, _ = run("study", "monitor", "study.yaml", "--once")
-    assert status == 0
+    printed = output_of(*run("study", "monitor", "study.yaml", "--once"))
     lines = printed.splitlines()
     assert lines[0].split()[:4] == ["participant", "session", "paradigm", "state"]
     assert "group" not in lines[0]

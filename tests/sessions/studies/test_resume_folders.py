@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from chat_envelopes import body
 from chat_servers import listening
-from command_line import Run, complaint
+from command_line import Run, complaint, output_of
 from study_files import STUDY, AwayError, Guest, sit, study_in
 
 from spanlab.analysis.data.loading import load
@@ -97,8 +97,7 @@ def test_a_paradigm_is_skipped_or_taken_again_with_its_reason_on_record(
     ):
         assert wrong in complaint(*run("resume", visit, *options))
     first = states(visit)[begun].folder
-    status, _, err = run("resume", visit, "--skip", left, "--repeat", begun, "--reason", "fire alarm")
-    assert status == 0, err
+    output_of(*run("resume", visit, "--skip", left, "--repeat", begun, "--reason", "fire alarm"))
     journal = [(line["event"], line.get("paradigm"), line.get("reason")) for line in read_journal(visit)]
     assert ("skipped", left, "fire alarm") in journal
     assert ("repeated", begun, "fire alarm") in journal
@@ -115,7 +114,7 @@ def test_a_paradigm_is_skipped_or_taken_again_with_its_reason_on_record(
     assert f"{left} skipped: fire alarm" in out
     assert f"{begun} taken again: fire alarm" in out
     assert "nothing to do" in run("resume", visit)[1]
-    status, _, err = run("resume", visit, "--repeat", left, "--reason", "now there is time")
+    status, _, _ = run("resume", visit, "--repeat", left, "--reason", "now there is time")
     assert status != 0, "it has not begun, so that there is nothing to repeat"
 
 
@@ -167,19 +166,16 @@ def test_one_command_goes_on_with_whatever_was_interrupted(
         if taker == "study":
             folder = interrupted(study, data, at=6)
         elif taker == "person":
-            status, _, err = run("run", "vsr", "--participant", "p01", "--trials", "4", "--no-practice", "--data", data)
-            assert status == 0, err
+            output_of(*run("run", "vsr", "--participant", "p01", "--trials", "4", "--no-practice", "--data", data))
             (folder,) = find_sessions([data])
         else:
             agent = {"ideal": "ideal", "network": "network:laptop", "chat": "chat:m"}[taker]
-            status, _, err = run("replay", "vsr", "--agent", agent, "--trials", "4", "--seed", "1", "--data", data)
-            assert status == 0, err
+            output_of(*run("replay", "vsr", "--agent", agent, "--trials", "4", "--seed", "1", "--data", data))
             (folder,) = find_sessions([data])
         before = None if taker == "study" else read_responses(folder)
         if before is not None:
             cut_back(folder)
-        status, _, err = run("resume", data if taker == "ideal" else folder)
-        assert status == 0, err
+        output_of(*run("resume", data if taker == "ideal" else folder))
         assert "nothing to do" in run("resume", folder)[1]
     if before is None:
         assert completed(folder)

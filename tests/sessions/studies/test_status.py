@@ -165,7 +165,7 @@ def test_withdrawing_removes_everything_and_leaves_a_note(run: Run, study: Study
     assert "nothing is left" in complaint(*run("study", "withdraw", "study.yaml", "p02", "--yes"))
 
 
-@pytest.mark.parametrize("name", ["PRIV0", "P01", "7"])
+@pytest.mark.parametrize("name", ["PRIV0", "P01", "7", "p-a1b2"])
 def test_withdrawing_finds_what_else_names_the_participant(run: Run, study: Study, name: str) -> None:
     data = Path("data")
     take(study, data, name)
@@ -175,7 +175,11 @@ def test_withdrawing_finds_what_else_names_the_participant(run: Run, study: Stud
         assert run("replay", "--like", own, "--agent", agent, "--data", data)[0] == 0
     (like,), (given,) = data.glob("vsr-chance-*"), data.glob("vsr-recorded-*")
     assert run("replay", "--like", given, "--agent", f"recorded:{given}", "--data", data)[0] == 0
-    report, job, subject = data / "report", data / ".app" / "jobs" / "20260101-000000-000000", f"sub-{name}"
+    report, job, subject = (
+        data / "report",
+        data / ".app" / "jobs" / "20260101-000000-000000",
+        f"sub-{name.replace('-a', 'A')}",
+    )
     for file, text in {
         data / ".app" / "sessions.json": json.dumps({"participant": name}),
         job / "job.json": json.dumps({"arguments": ["run", "--participant", name, "--field", "age=23"]}, indent=1),
@@ -188,11 +192,13 @@ def test_withdrawing_finds_what_else_names_the_participant(run: Run, study: Stud
         report / "e.json": json.dumps({"of": f"{subject}7"}),
         report / "f.zip": "",
         report / f"scores-{name}.png": "",
+        report / f"{own.name}-choices" / "choices.csv": "correct\n1\n",
     }.items():
         file.parent.mkdir(exist_ok=True, parents=True)
         file.write_text(text, encoding="utf-8")
     status, out, _ = run("study", "withdraw", "study.yaml", name, "--yes", "--forget-id")
-    named = [report / file for file in ("a.csv", "c.tsv", "d.json", "scores-PRIV0.png", f"{subject}_beh.tsv")]
+    files = ("a.csv", "c.tsv", "d.json", f"scores-{name}.png", f"{subject}_beh.tsv", f"{own.name}-choices/choices.csv")
+    named = [report / file for file in files if len(name) > 3 or "scores" not in file]  # a short one stands for much
     named = [file for file in named if file.exists()]
     assert [line for line in out.splitlines() if line.startswith("  data/report")] == [f"  {file}" for file in named]
     assert (status, str(like) in out, f"cannot be searched: {report / 'f.zip'}" in out) == (0, True, True)

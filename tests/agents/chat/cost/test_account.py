@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from chat_servers import Answer, Request, Tap, listening
-from command_line import Run, complaint
+from command_line import Run, complaint, output_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -375,8 +375,7 @@ def test_a_limit_stops_the_session_and_a_higher_one_goes_on(
         assert taken[limit] <= float(options[1])
         again = complaint(*run("resume", "data/vsr-chat-m-s1"))
         assert "is reached" in again, "the limit is that of the session, not of a part of it"
-        code, _, err = run("resume", "data/vsr-chat-m-s1", options[0], options[2])
-        assert code == 0, err
+        output_of(*run("resume", "data/vsr-chat-m-s1", options[0], options[2]))
     assert len(tap.requests) == whole, "nothing was paid for twice"
     info = read_session(tmp_path / "data" / "vsr-chat-m-s1")
     assert info["account"]["replies"] == whole

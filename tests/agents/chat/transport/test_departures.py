@@ -252,15 +252,18 @@ def test_what_is_in_doubt_is_told_by_the_notes() -> None:
     of = {"trial": "1", "attempt": 1, "ask": 1, "request": "r"}
     begun, gone, reply = {**of, "begun": True}, {**of, "gone": True}, {**of, "sent": [], "reply": {}}
     lost = {**of, "lost": True, "fault": "timeout"}
-    assert in_vain([begun, gone, reply]) == InVain(0, 0)
-    assert in_vain([begun]) == InVain(1, 1)
-    assert in_vain([begun, gone]) == InVain(1, 0), "killed while it waited for the reply"
-    assert in_vain([begun, gone, lost, begun, gone, reply]) == InVain(1, 0)
-    assert in_vain([begun, gone, {**lost, "in_doubt": True}, begun, gone, reply]) == InVain(1, 1)
-    assert in_vain([begun, gone, {**of, "refused": True}, begun]) == InVain(1, 1)
-    assert in_vain([begun, gone, begun, gone, reply]) == InVain(1, 0), "sent elsewhere"
-    assert in_vain([{**of, "unsent": True}, reply]) == InVain(0, 0)
-    assert in_vain([begun, lost, begun, reply, {**begun, "ask": 2}]) == InVain(2, 1), "as older versions wrote them"
+    for lines, wanted in (
+        ([begun, gone, reply], InVain(0, 0)),
+        ([begun], InVain(1, 1)),
+        ([begun, gone], InVain(1, 0)),  # killed while it waited for the reply
+        ([begun, gone, lost, begun, gone, reply], InVain(1, 0)),
+        ([begun, gone, {**lost, "in_doubt": True}, begun, gone, reply], InVain(1, 1)),
+        ([begun, gone, {**of, "refused": True}, begun], InVain(1, 1)),
+        ([begun, gone, begun, gone, reply], InVain(1, 0)),  # sent elsewhere
+        ([{**of, "unsent": True}, reply], InVain(0, 0)),
+        ([begun, lost, begun, reply, {**begun, "ask": 2}], InVain(2, 1)),
+    ):
+        assert in_vain(lines) == wanted
 
 
 _DIES = """
