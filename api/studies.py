@@ -176,6 +176,8 @@ def _tell_how(study: Study, visit: Visit, request: VisitRequest, goes_on: bool, 
             remarks.append("the study file has changed since this session began; it continues as it began")
         if any(value.strip() for value in request.fields.values()) and not fields_due(visit.folder):
             remarks.append("the entries about the participant stay as they were when the session began")
+        if request.language not in ("", visit.language):
+            remarks.append(f"it goes on in the language in which it began ({visit.language})")
     earlier = set(range(1, visit.session)) - finished_sessions(data / study.name, str(visit.person.name))
     if earlier:
         remarks.append(f"{visit.person.name} has not finished session {', '.join(map(str, sorted(earlier)))}")

@@ -348,9 +348,7 @@ class _Balancer:
     def _pair(self, chosen: dict[int, list[Any]], answers: Mapping[int, Answers]) -> None:
         """Share out the levels of random factors evenly over the answers, where trials have one
         question."""
-        for cell in self.cells:
-            if len(cell.options or ()) != 1:
-                continue
+        for cell in (one for one in self.cells if len(one.options or ()) == 1):
             for place, name in enumerate(cell.factors):
                 levels = self.paradigm.factors[name].levels
                 for block in cell.members:

@@ -117,9 +117,7 @@ def labels_of(trial: Trial, view: NetworkView) -> Labels:
     targets: list[int | tuple[int, ...]] = []
     questions: list[tuple[int, Ask, Answer]] = []
     asked_in: list[str] = []
-    for step in trial.steps:
-        if not step.percept.model_step:
-            continue
+    for step in (one for one in trial.steps if one.percept.model_step):
         ask, answer = step.percept.ask, step.truth.answer
         asked_in.append("" if ask is None or answer is None else step.percept.phase)
         if ask is None or answer is None:

@@ -11,6 +11,7 @@ import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Annotated, Any, Literal
@@ -164,9 +165,7 @@ class TrialsFile:
         """The trials with the numbers of their lines."""
         names: set[str] = set()
         number = 1
-        for number, text in self._lines():
-            if number == 1:
-                continue
+        for number, text in islice(self._lines(), 1, None):
             trial = self._trial(number, text)
             if trial.name in names:
                 raise self.wrong(number, f"a second trial called {show(trial.name)}")

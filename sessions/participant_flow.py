@@ -152,14 +152,18 @@ class ParticipantFlow:
         return [*lines, finalities[0]] if once and finalities[0] else lines
 
     async def practise(
-        self, take: Take, earlier: Mapping[str, Sequence[Mapping[str, Any]]], decided: Sequence[str] = ()
+        self,
+        take: Take,
+        earlier: Mapping[str, Sequence[Mapping[str, Any]]],
+        decided: Sequence[str] = (),
+        noted: int = 0,
     ) -> None:
         """Run rounds of practice until the criterion is reached or the rounds are used up; then the
         assistant decides, if the paradigm would stop the session.
 
         See :func:`practise`.
         """
-        await practise(self._session, self, take, earlier, decided)
+        await practise(self._session, self, take, earlier, decided, noted=noted)
 
     def note(self, event: Event) -> None:
         """Write an event to the record."""
@@ -260,8 +264,8 @@ class ParticipantFlow:
     def _compiled(self, planned: PlannedTrial) -> Trial:
         return planned.compile(self._session.paradigm, self._session.info["generator"])
 
-    def begin_main(self, done: int) -> None:
-        """A page before the first ordinary trial.
+    def begin_main(self, done: int, coming: PlannedTrial) -> None:
+        """A page before the first ordinary trial, and its instructions: nothing comes after the scanner's pulse.
 
         Parameters
         ----------
@@ -270,6 +274,7 @@ class ParticipantFlow:
         self._done = done
         if self._session.info["practice"] and self._session.paradigm.practice is not None:
             self._page(self._text("main"), self._text("main_body"))
+        self.welcome(coming)
         if self._start:
             self._note_pulses()
             self._pulses, at = [], int(self._start["at"])

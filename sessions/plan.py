@@ -493,8 +493,10 @@ class UnseenTrials:
     def __init__(self, paradigm: Paradigm, generator: Generator, seed: int, plan: Iterable[PlannedTrial]) -> None:
         self._paradigm, self._seed = paradigm, seed
         self._generator: Generator = generator
+        plan = [*plan]
         self._lists = {list_of(planned.compile(paradigm, generator)) for planned in plan}
-        self._examples: dict[str, tuple[WorkedExample, ...]] = {}
+        self._levels = {canonical(dict(planned.levels)): planned.levels for planned in plan}
+        self._examples: dict[tuple[str, int], tuple[WorkedExample, ...]] = {}
         #: trials of practice, and examples, for which there was no other list
         self.shared: list[str] = []
 
@@ -509,29 +511,35 @@ class UnseenTrials:
         return planned
 
     def examples(self, levels: Mapping[str, Any], count: int) -> tuple[WorkedExample, ...]:
-        """Worked examples with these levels, all with different lists."""
-        key = canonical([dict(levels), count])
+        """Worked examples before a trial with these levels, all with different lists. Their levels are drawn from
+        those of the session with the same instructions: they tell nothing of the trial."""
+        key = self._instructions(levels), count
         if key not in self._examples:
-            self._examples[key] = tuple(self._made(levels, count))
+            alike = [one for one in self._levels.values() if self._instructions(one) == key[0]]
+            self._examples[key] = tuple(self._made(alike or [levels], count))
         return self._examples[key]
 
-    def _made(self, levels: Mapping[str, Any], count: int) -> Iterable[WorkedExample]:
+    def _instructions(self, levels: Mapping[str, Any]) -> str:
+        return self._paradigm.instructions_in(next(iter(self._paradigm.instructions)), levels)
+
+    def _made(self, alike: Sequence[Mapping[str, Any]], count: int) -> Iterable[WorkedExample]:
         new_lists: set[tuple[str, ...]] = set()
         for number in range(count):
-            trial = self._example(levels, number * _TRIES)
+            trial = self._example(alike, number * _TRIES)
             for tries in range(1, _TRIES):
                 if list_of(trial) not in self._lists | new_lists:
                     break
-                trial = self._example(levels, number * _TRIES + tries)
+                trial = self._example(alike, number * _TRIES + tries)
             new_lists.add(new_list := list_of(trial))
             if new_list in self._lists:
                 self.shared.append(
-                    f"example {number + 1} of {', '.join(f'{name} {level}' for name, level in levels.items())}"
+                    f"example {number + 1} of {', '.join(f'{name} {level}' for name, level in trial.levels.items())}"
                 )
             yield _worked(trial)
 
-    def _example(self, levels: Mapping[str, Any], number: int) -> Trial:
-        return compile_trial(self._paradigm, levels, trial_seed("example", self._seed, number), self._generator)
+    def _example(self, alike: Sequence[Mapping[str, Any]], number: int) -> Trial:
+        seed = trial_seed("example", self._seed, number)
+        return compile_trial(self._paradigm, alike[seed % len(alike)], seed, self._generator)
 
 
 def _worked(trial: Trial) -> WorkedExample:

@@ -106,6 +106,7 @@ async def practise(
     earlier: Mapping[str, Sequence[Mapping[str, Any]]],
     decided: Sequence[str] = (),
     planned_as: Callable[[PlannedTrial], PlannedTrial] = lambda planned: planned,
+    noted: int = 0,
 ) -> None:
     """Run rounds of practice until the criterion is reached or the rounds are used up.
 
@@ -117,6 +118,7 @@ async def practise(
     ----------
     host : leads a machine or a participant through it
     planned_as : the trial that takes the place of a planned one
+    noted : rounds after which the result is on record
     """
     practice = session.paradigm.practice
     if practice is None:
@@ -144,7 +146,7 @@ async def practise(
             right, asked = right + sum(items_of(scored)), asked + len(items_of(scored))
         passed = practice.pass_ is None or (asked > 0 and right / asked >= practice.pass_)
         result = (right, asked, rounds)
-        if taken and (passed or rounds >= most):
+        if rounds > noted and (passed or rounds >= most):
             host.note({"event": "practice", "rounds": rounds, "right": right, "items": asked, "passed": passed})
 
 
@@ -272,7 +274,7 @@ def _plain_questions(
     asked = [(number, step) for number, step in enumerate(steps) if step.percept.ask is not None]
     for place, ((number, step), scores) in enumerate(zip(asked, judged, strict=False), start=1):
         ask, answer = step.percept.ask, step.truth.answer
-        if ask is None or answer is None:
+        if ask is None or answer is None or not ask.scored:
             continue
         reason, kind, (score, *more) = next(why, NO_REASON), ask.kind.with_keys(keys), scores
         surface = kind.surface()

@@ -182,9 +182,10 @@ class Runner:
         agent.concerns(taker.source.percepts_to_come())
         flow.welcome(flow.first())
         if session.info["practice"]:
-            await flow.practise(taker.take_unseen, state.scores, state.decisions)
+            noted = max((event.get("rounds", 0) for event in state.events if event["event"] == "practice"), default=0)
+            await flow.practise(taker.take_unseen, state.scores, state.decisions, noted)
         pending = [taker.unseen(planned) for planned in taker.log.pending(session.plan)]
-        flow.begin_main(len(session.plan) - len(pending))
+        flow.begin_main(len(session.plan) - len(pending), next(at_levels(staircase, pending), flow.first()))
         tell, turned_away = self._teller(pending), False
         if "quiz" in session.info:
             turned_away = (await take_quiz(taker, flow, tell)).left

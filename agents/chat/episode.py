@@ -218,7 +218,7 @@ class ChatEpisode(Episode):
         """The probabilities of the allowed answers, where those of the first token came and it is the
         answer's."""
         first = self._settings.constrained == "none" and self._settings.reasoning != "before"
-        if not first or reply.first_logprobs is None:
+        if not first or reply.first_logprobs is None or split_reasoning(reply)[0] is not None:
             return {}
         logprobs = answer_logprobs(kind, reply.first_logprobs)
         return {"answer_logprobs": logprobs, "answer_probabilities": answer_probabilities(kind, logprobs)}

@@ -11,6 +11,7 @@ from typing import Any
 from ...core.errors import SpanLabError
 from ...paradigms import ResponseKind
 from .messages import Message, Reply, Request, ScoredReply, Text, chained
+from .reading.extraction import split_reasoning
 from .reading.logprobs import answer_logprobs, answer_probabilities
 from .settings import ChatSettings
 
@@ -132,7 +133,7 @@ class Scorer:
             when the server does not tell it.
         """
         if self._way == "top":
-            if reply.first_logprobs is None:
+            if reply.first_logprobs is None or split_reasoning(reply)[0] is not None:
                 raise SpanLabError(
                     f"the server does not say how probable the first token of a reply is: {_NOTHING_TOLD}"
                 )

@@ -18,7 +18,7 @@ from ..base import Response, Shown
 from ..interruptions import TrialCut
 from .display.frames import CLOCK_JUMP
 from .display.surface import ACKNOWLEDGE
-from .input.answering import AnswerSheet, Press
+from .input.answering import UNKNOWN, AnswerSheet, Press
 from .input.steps import StepAccount, time_of
 from .pages.between_trials import pause
 from .sounding import FIRST_AHEAD, Sounding
@@ -429,7 +429,8 @@ class Player:
     def _take(self, step: StepAccount, press: Press, display: int, onset: float) -> None:
         does = step.take(press, display, onset)
         if step.sheet is not None and does in ("answer", "mark") and self.marker is not None:
-            self.marker.answered(step.sheet.presses[-1].get("value"), step.place, step.onset, press.time)
+            value = step.sheet.presses[-1].get("value", UNKNOWN if does == "mark" else None)
+            self.marker.answered(value, step.place, step.onset, press.time)
 
     def _belongs_earlier(self, press: Press) -> None:
         if self._earlier is not None:

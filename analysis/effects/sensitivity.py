@@ -242,9 +242,7 @@ class Sensitivity:
         """The fewest and the most signals and others that anybody was asked whose measure these
         cells have: one person, or a machine in all its trials."""
         fewest, most = [math.inf, math.inf], [0.0, 0.0]
-        for pair in pairs:
-            if min(pair) < 0:
-                continue
+        for pair in (one for one in pairs if min(one) >= 0):
             trial = cells.unit[pair[0]] == "trial"
             numbers = (
                 [np.array([cells.many[cell].sum() * questions_of(cells, cell)]) for cell in pair]

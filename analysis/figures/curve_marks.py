@@ -172,9 +172,7 @@ class CurveChart:
         )
         rows: list[dict[str, Any]] = []
         for look in everybody:
-            for row in cells[look.label]:
-                if _number(row["mean"]) is None:
-                    continue
+            for row in (one for one in cells[look.label] if _number(one["mean"]) is not None):
                 many = row[panel] if panel and not isinstance(row[panel], str) else len(grid)
                 x = float(row[over]) + min(widest, float(many) * _DODGE) * step * steps[look.label]
                 thinned = {"crowd": True} if look.label in thin else {}

@@ -383,7 +383,7 @@ def caption(effect: Effect, table: pd.DataFrame, bars: Bars = "interval", *, con
     column = {"interval": "low", "sem": "sem", "within": "within_low"}[bars]
     spread = column in own_rows.columns and own_rows[column].notna().any()
     over = "" if bars == "within" else f" over {' or '.join(unit + 's' for unit in units)}"
-    lacking = "no agent has several people in all conditions" if bars == "within" else "too few units"
+    lacking = "no agent has a mean over several people in all conditions" if bars == "within" else "too few units"
     drawn = f"Bars: {what}{over}." if spread else f"No bars: {lacking}."
     dotted = (
         " Dotted: chance."

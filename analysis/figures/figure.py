@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
@@ -247,9 +248,7 @@ def with_bars(table: pd.DataFrame, bars: Bars) -> pd.DataFrame:
     if bars == "interval":
         return table
     if bars == "within":
-        return (
-            table.assign(low=table["within_low"], high=table["within_high"]) if "within_low" in table.columns else table
-        )
+        return table.assign(low=table.get("within_low", math.nan), high=table.get("within_high", math.nan))
     mean, sem = table["mean"].astype(float), table["sem"].astype(float)
     return table.assign(low=mean - sem, high=mean + sem)
 

@@ -143,9 +143,7 @@ def _rows(score: ScoreKind, paradigm: str, scored: Scored, against: str, level: 
     else:
         fixed = {place_of(row, score.by): float(row["mean"]) for row in records(published_curve(score.task, score.by))}
     rows = []
-    for who, places in points.items():
-        if who[2] == against:
-            continue
+    for who, places in ((who, places) for who, places in points.items() if who[2] != against):
         head = {
             "task": score.task,
             "score": score.name,

@@ -94,9 +94,7 @@ def compute_figures(
     asked = Wish(
         (paradigm,), margins=margins, points=data.scored.parts[paradigm].items["participant"].nunique() <= _MOST_PEOPLE
     )
-    for figure in FIGURES.on_page():
-        if not figure.concerns(data.scored, paradigm):
-            continue
+    for figure in (one for one in FIGURES.on_page() if one.concerns(data.scored, paradigm)):
         why = figure.missing(data.scored, paradigm)
         if why and paradigm in figure.expected:
             absent.append(f"No figure “{figure.title}”: {why}")

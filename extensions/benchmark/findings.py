@@ -20,6 +20,7 @@ from spanlab.analysis.effects import answer_places, first_recalls, lags, transpo
 from spanlab.core import SpanLabError, nearest
 from spanlab.human_data import of_persons
 
+from .card import sessions_of
 from .suite import Effect, Suite, read_suite
 
 SHIPPED = "findings"
@@ -221,7 +222,7 @@ def compared(suite: FindingSuite, sessions: Path) -> list[dict[str, Any]]:
     """What people show, what the agent shows whose sessions these are, and the verdict, for each
     finding."""
     theirs = of_persons(SHIPPED)
-    scored = load([sessions]).scored.parts
+    scored = load([folder for folder, _ in sessions_of(suite, sessions)]).scored.parts
     rows = []
     for one in suite.findings:
         people = interval([*theirs.loc[theirs["finding"] == one.finding, "value"]]) if one.study else None

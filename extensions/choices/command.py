@@ -88,7 +88,7 @@ def score_choices(
     for spec in names:  # a slip in the last one shows before the first is asked
         model(spec).close()
     # by model and paradigm: whose answers, and what came of them
-    done: dict[tuple[str, str], dict[str, ChoiceBits]] = {}
+    done: dict[tuple[str, str], list[tuple[str, ChoiceBits]]] = {}
     found = Result()
     rows: list[dict[str, Any]] = []
     for spec, folder in itertools.product(names, sessions):
@@ -96,10 +96,10 @@ def score_choices(
         bits = choice_bits(scored.folder / TABLE)
         found.lines += _lines(note_summary(scored, bits.to_record()), bits)
         rows.append({"session": str(folder), "agent": spec, **bits.to_record()})
-        some = done.setdefault((spec, str(scored.info["paradigm"])), {})
-        some[str(scored.info["participant"] or scored.info["session"])] = bits
+        some = done.setdefault((spec, str(scored.info["paradigm"])), [])
+        some.append((str(scored.info["participant"] or scored.info["session"]), bits))
     found.lines += [
-        f"{paradigm}, {spec}: {over_people([*some.values()], [*some])}"
+        f"{paradigm}, {spec}: {over_people([bits for _, bits in some], [who for who, _ in some])}"
         for (spec, paradigm), some in done.items()
         if len(some) > 1
     ]

@@ -145,7 +145,8 @@ def _reader(items: pd.DataFrame, paradigm: str, sessions: Sequence[SessionFacts]
         if items["serial_position"].isna().all():
             roles = _roles([facts.folder for facts in sessions if facts.paradigm == paradigm])
             return (lambda rows: _updating(rows, roles)), False
-        once = not items.duplicated(["unit_trial", "answer"]).any()
+        given = np.array([one is not None for one in _decoded(items["answer"])], bool)
+        once = not items[given].duplicated(["unit_trial", "answer"]).any()
         options = 0
         if items["chance"].isna().any():
             options = len({*_decoded(items["answer"])} | {*_decoded(items["correct_answer"])})
@@ -245,7 +246,8 @@ def _order(rows: pd.DataFrame, once: bool, options: int) -> Trials:
         "once": np.full(len(rows), int(once)),
         "given": given_before(trial, answer, int(load.max(initial=1))),
     }
-    return Trials("order", load, trial, answer, beside).take(np.flatnonzero(whole & rows["_answered"].to_numpy(bool)))
+    there = rows["_answered"].to_numpy(bool) & np.array([one is not None for one in given], bool)
+    return Trials("order", load, trial, answer, beside).take(np.flatnonzero(whole & there))
 
 
 def _roles(folders: Sequence[Path]) -> dict[str, list[list[int]]]:

@@ -451,9 +451,7 @@ def position_similarity(states: Sequence[TaskStates]) -> pd.DataFrame:
     rows: list[tuple[str, int, int, int, float, float, int]] = []
     for task in tasks_of(states):
         cosines_of: dict[int, list[np.ndarray]] = {}
-        for states_of_task in states:
-            if states_of_task.task != task:
-                continue
+        for states_of_task in (one for one in states if one.task == task):
             for length in np.unique(states_of_task.list_lengths[states_of_task.list_lengths > 1]).tolist():
                 chosen = np.flatnonzero(states_of_task.list_lengths == length)
                 cosines_of.setdefault(length, []).append(_cosines(states_of_task, chosen, length))

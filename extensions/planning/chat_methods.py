@@ -232,9 +232,7 @@ def _dates(sessions: Sequence[ChatSession]) -> str:
 def _practice(sessions: Sequence[ChatSession]) -> str:
     """The criterion of practice, and what became of it."""
     texts: dict[str, None] = {}
-    for session in sessions:
-        if session.settings.get("practice") != "feedback":
-            continue
+    for session in (one for one in sessions if one.settings.get("practice") == "feedback"):
         rules = as_object(as_object(session.info.get("paradigm_data")).get("practice"))
         if not rules:
             continue

@@ -51,9 +51,8 @@ class Study:
 def studies() -> Iterator[Study]:
     """Every study whose raw files have a row for a trial, a list or an answer."""
     text = files("spanlab.human_data").joinpath("benchmarks_wm.yaml").read_text(encoding="utf-8")
-    for name, entry in yaml.safe_load(text).items():
-        if "recipe" not in entry:  # its file has a row for a person
-            continue
+    entries = yaml.safe_load(text)
+    for name, entry in ((name, entry) for name, entry in entries.items() if "recipe" in entry):  # others have no trials
         facts = {key: value for key, value in entry.items() if key not in ("files", "recipe")}
         yield Study(name, tuple(entry["files"]), Recipe(**entry["recipe"]), facts)
 

@@ -114,9 +114,10 @@ def _told(session: Session, one: TakenTrial, before: Before, shared: SharedSessi
             continue
         conversation.ask(percept.ask.kind, conversation.prompt_of(percept.ask))
         value = as_tuple(line["value"])
-        right = all(
-            score["correct"] is not False for score in line["scores"]
-        )  # ratings are numbers, which say nothing of anybody
+        right = all(  # ratings are numbers, which say nothing of anybody
+            score["correct"] or (score["correct"] is None and not isinstance(score["answer"], str))
+            for score in line["scores"]
+        )
         hidden = not right and shared.hides_text(data.options, percept.phase)
         said = NO_ANSWER if value is None else percept.ask.kind.write(value)
         conversation.hear(OTHER if hidden and value is not None else said)
@@ -181,11 +182,11 @@ class Psych101(Format[Any, TextSharing]):
         choices = 0
         with whole_file(output) as file:
             for one in sessions:
-                (turns,) = conversations(one, data, practice=options.practice)
-                text, marked = _with_marks(turns, one)
-                choices += marked
-                line = {"text": text, "experiment": one.info["paradigm"], "participant": one.label}
-                file.write(json.dumps(line, ensure_ascii=False) + "\n")
+                for turns in conversations(one, data, practice=options.practice):  # none where all is practice
+                    text, marked = _with_marks(turns, one)
+                    choices += marked
+                    line = {"text": text, "experiment": one.info["paradigm"], "participant": one.label}
+                    file.write(json.dumps(line, ensure_ascii=False) + "\n")
         report.done(f"{output}: {counted(len(sessions), 'session')}, {counted(choices, 'marked choice')}")
 
 

@@ -9,6 +9,7 @@ so that its hash covers them, sessions keep them, and trials are compiled withou
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from os.path import isdir, isfile  # unlike those of Path, they take names that no file can have
@@ -109,7 +110,7 @@ def _table(path: Path) -> list[dict[str, Any]]:
     elif path.suffix.lower() == ".csv":
         text = path.read_text(encoding="utf-8-sig")
         head = text.partition("\n")[0]
-        lines = list(csv.reader(text.splitlines(), delimiter=";" if head.count(";") > head.count(",") else ","))
+        lines = list(csv.reader(io.StringIO(text), delimiter=";" if head.count(";") > head.count(",") else ","))
         lines = [[scalar(cell.strip()) for cell in line] for line in lines]
     else:
         raise ValueError("a table of conditions is a .csv or an .xlsx file")

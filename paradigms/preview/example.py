@@ -17,7 +17,7 @@ from ...core.locale import sentence
 from ...stimuli import Stimulus
 from ...stimuli.kinds.files import seen_in
 from ...stimuli.kinds.plain import Blank, Tone
-from ..compile import asking_steps, compile_trial, resolve_levels
+from ..compile import compile_trial, drawn_names, resolve_levels
 from ..design import LevelsInUse
 from ..identity import trial_seed
 from ..language.schema import Example
@@ -199,8 +199,8 @@ def example_displays(
     crossed, chosen = _example_trial(paradigm, language, levels, generator, use)
     reasons = [
         step.ask.reason(names)
-        for step, names in asking_steps(paradigm, crossed, chosen, generator)
-        if step.ask is not None
+        for step, names in paradigm.timeline.unroll(drawn_names(paradigm, crossed, chosen, generator))
+        if step.ask is not None and step.ask.kind is not None and step.ask.kind.cls.scored  # as each has an answer
     ]
     return displays_of(compile_trial(paradigm, crossed, chosen, generator), example.each, reasons)
 

@@ -65,7 +65,7 @@ def negated(text: str, but: frozenset[str] = frozenset()) -> bool:
 _BETWEEN = re.compile(r"(?:[\s,;|/>→+·•]|-+>?|(?<![^\W_])(?:and|then|und|dann|et|puis|y)(?![^\W_]))*", re.IGNORECASE)
 _DRESS = str.maketrans(dict.fromkeys("*_`\"'“”„‘’«»()[]{}<$#", " "))
 _TOKEN = re.compile(r"[^\W_]+")
-_NUMBERED = re.compile(r"^ *(\d{1,3})[.):] +(?=\S)", re.MULTILINE)
+_NUMBERED = re.compile(r"(?:^|(?<=[,;])) *\|? *(\d{1,3})(?:[.):]| \|) +(?=\S)", re.MULTILINE)
 #: A line of a list: one item after a dash or another sign, which is then no gap.
 _BULLET = re.compile(r"^[ \t]*[-*+•][ \t]+(?=\S+[ \t\r]*$)", re.MULTILINE)
 
@@ -94,7 +94,7 @@ def read_symbols(text: str, labels: Sequence[str], blank: str, take: int | None)
     text = dashed(text)
     if negated(text, frozenset({blank})) or OR.search(text):
         return None
-    gapped = with_gaps(_without_bullets(without_line_numbers(text, _NUMBERED, least=2)), labels, blank)
+    gapped = with_gaps(_without_bullets(without_line_numbers(text, _NUMBERED, least=2)), labels, blank, take)
     if gapped is None:
         return None
     text = gapped.translate(_DRESS)
@@ -121,13 +121,16 @@ _GAP = re.compile(
 _PIECE = re.compile(r"[\[(<]?(?:don't know|[^\s,;|→>]+)")
 
 
-def with_gaps(text: str, labels: Sequence[str], blank: str) -> str | None:
+def with_gaps(text: str, labels: Sequence[str], blank: str, take: int | None) -> str | None:
     """A text in which an item that is left open stands as ``blank``; None where there is one and
     none may be.
 
     A line of nothing but symbols and gaps is one, also after a colon; a dash is a gap where spaces
-    or commas are around it.
+    or commas are around it, but not where there is one between all symbols, unless there have to be
+    so many items (``take``).
     """
+    if re.fullmatch(r"\W*\w+(?: -+>? \w+)+\W*", text) and take != len(text.split()):
+        text = re.sub(" -+>? ", " ", text)
     known = {label.casefold() for label in labels} | {"and", "then"}
     lines = []
     for line in text.split("\n"):

@@ -203,16 +203,14 @@ class Monitor:
         now : seconds since the epoch
         """
         sessions: list[MonitoredSession] = []
-        for person in people(self._folder):
-            if person.name is None or person.withdrawn:
-                continue
-            for folder in runs(self._folder, person.name):
+        for person in (one for one in people(self._folder) if not one.withdrawn):
+            for folder in () if person.name is None else runs(self._folder, person.name):
                 try:
                     sessions += self._visit(folder, person, now)
                 except SpanLabError as error:
                     sessions.append(
                         MonitoredSession(
-                            person.name,
+                            folder.parent.name,
                             person.group,
                             folder.name,
                             "",

@@ -124,11 +124,11 @@ class Together(Stimulus):
             f"{len(self.parts)} displays together, each drawn smaller; places are those of their middles (of {CANVAS}),"
             " and sizes parts of the screen's width."
         ]
-        for number, part in enumerate(self.parts, start=1):
-            lines.append(
-                f"Display {number}, at {part.x:g} from the left and {part.y:g} from the top, size"
-                f" {part.size:g}:\n{part.show.words()}"
-            )
+        lines += [
+            f"Display {number}, at {part.x:g} from the left and {part.y:g} from the top, size"
+            f" {part.size:g}:\n{part.show.words()}"
+            for number, part in enumerate(self.parts, start=1)
+        ]
         return "\n".join(lines)
 
 

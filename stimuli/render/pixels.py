@@ -130,16 +130,12 @@ def strokes(arrow: Arrow) -> tuple[float, list[tuple[float, float, float, float]
     """
     dx, dy = arrow.x1 - arrow.x0, arrow.y1 - arrow.y0
     length, angle = math.hypot(dx, dy) * arrow.head, math.atan2(dy, dx)
-    lines = [(float(arrow.x0), float(arrow.y0), float(arrow.x1), float(arrow.y1))]
-    for turn in (-math.pi / 4, math.pi / 4):
-        lines.append(
-            (
-                float(arrow.x1),
-                float(arrow.y1),
-                arrow.x1 - length * math.cos(angle + turn),
-                arrow.y1 - length * math.sin(angle + turn),
-            )
-        )
+    x1, y1 = float(arrow.x1), float(arrow.y1)
+    lines = [(float(arrow.x0), float(arrow.y0), x1, y1)]
+    lines += [
+        (x1, y1, arrow.x1 - length * math.cos(angle + turn), arrow.y1 - length * math.sin(angle + turn))
+        for turn in (-math.pi / 4, math.pi / 4)
+    ]
     return (arrow.width if arrow.width % 2 else arrow.width + 1), lines
 
 

@@ -70,8 +70,7 @@ class Ride(Episode):
 @pytest.mark.slow
 def test_an_agent_of_another_package_has_an_estimate_a_limit_and_an_account(tmp_path: Path) -> None:
     site = tmp_path / "site"
-    folder = site / "taxi-1.0.dist-info"
-    folder.mkdir(parents=True)
+    (folder := site / "taxi-1.0.dist-info").mkdir(parents=True)
     (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: taxi\nVersion: 1.0\n", encoding="utf-8")
     (folder / "entry_points.txt").write_text("[spanlab.agents]\ntaxi = taxi:Taxi\n", encoding="utf-8")
     (site / "taxi.py").write_text(AGENT, encoding="utf-8")

@@ -275,8 +275,7 @@ def test_an_oracle_is_handed_the_truth_beside_the_percept_and_the_record_says_so
 def paradigm_of(name: str, folder: Path) -> Paradigm:
     if name not in OWN:
         return load_paradigm(name)
-    file = folder / f"{name}.yaml"
-    file.write_text(OWN[name], encoding="utf-8")
+    (file := folder / f"{name}.yaml").write_text(OWN[name], encoding="utf-8")
     return load_paradigm(file)
 
 
@@ -484,8 +483,7 @@ def test_the_guesser_would_find_a_leak(
 
 def test_the_guesser_would_find_a_leak_in_a_file(tmp_path: Path) -> None:
     """A timeline in which the pattern is shown longer when it belongs to the right."""
-    file = tmp_path / "leaky.yaml"
-    file.write_text(
+    (file := tmp_path / "leaky.yaml").write_text(
         """
 extends: vsr
 paradigm: leaky

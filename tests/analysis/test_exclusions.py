@@ -185,16 +185,14 @@ def test_duplicate_rows_do_not_bring_an_answer_back() -> None:
     ],
 )
 def test_files_of_rules_that_are_wrong(text: str, complaint: str, tmp_path: Path) -> None:
-    file = tmp_path / "r.yaml"
-    file.write_text(text, encoding="utf-8")
+    (file := tmp_path / "r.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(ParadigmError) as found:
         read_rules(file)
     assert complaint in str(found.value)
 
 
 def test_a_file_of_rules(tmp_path: Path) -> None:
-    file = tmp_path / "r.yaml"
-    file.write_text(
+    (file := tmp_path / "r.yaml").write_text(
         "exclude:\n  - {leave_out: participants, where: accuracy, below: 0.5, whose: people, paradigms: [vsr, sfr],"
         " reason: guessing}\n",
         encoding="utf-8",

@@ -115,8 +115,7 @@ def test_every_form_gives_the_same_numbers(
     form: str, original: pd.DataFrame, expected: pd.DataFrame, tmp_path: Path
 ) -> None:
     ending, written = FORMS[form]
-    file = tmp_path / f"responses{ending}"
-    file.write_bytes(written(original))
+    (file := tmp_path / f"responses{ending}").write_bytes(written(original))
     pd.testing.assert_frame_equal(means(file), expected, check_dtype=False)
 
 
@@ -143,8 +142,7 @@ def test_a_workbook_gives_the_same_numbers(original: pd.DataFrame, expected: pd.
 
 def test_points_of_thousands_beside_decimal_commas_are_no_decimals(original: pd.DataFrame, tmp_path: Path) -> None:
     times = ["812,5", "1.204", "1.034,25"] * (len(original) // 3)
-    file = tmp_path / "responses.csv"
-    file.write_bytes(text(comma(original).assign(rt_ms=times), ";").encode())
+    (file := tmp_path / "responses.csv").write_bytes(text(comma(original).assign(rt_ms=times), ";").encode())
     assert {*load([file]).scored.items["rt_ms"]} == {812.5, 1204.0, 1034.25}
 
 
@@ -199,8 +197,7 @@ def test_what_cannot_be_undone_is_refused_in_a_sentence(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     ending, written, said = REFUSED[fault]
-    file = tmp_path / f"responses{ending}"
-    file.write_bytes(written(original))
+    (file := tmp_path / f"responses{ending}").write_bytes(written(original))
     status, _, err = command_line(tmp_path, monkeypatch, capsys)("stats", file)
     assert status == 1
     assert said in err

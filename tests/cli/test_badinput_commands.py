@@ -212,8 +212,7 @@ def test_names_that_are_no_text_are_refused(tmp_path: Path) -> None:
     ["ascii", pytest.param("latin-1", marks=pytest.mark.slow), pytest.param("utf-8", marks=pytest.mark.slow)],
 )
 def test_terminals_of_other_encodings_do_not_matter(tmp_path: Path, encoding: str) -> None:
-    file = tmp_path / "größe→.yaml"
-    file.write_text(text(more="größe→: 1"), encoding="utf-8")
+    (file := tmp_path / "größe→.yaml").write_text(text(more="größe→: 1"), encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-m", "spanlab.cli", "check", file],
         capture_output=True,
@@ -223,8 +222,7 @@ def test_terminals_of_other_encodings_do_not_matter(tmp_path: Path, encoding: st
     assert done.returncode == 1
     assert b"unknown key" in done.stderr
     assert b"Traceback" not in done.stderr
-    good = tmp_path / "Übung→.yaml"
-    good.write_text(text(), encoding="utf-8")
+    (good := tmp_path / "Übung→.yaml").write_text(text(), encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-m", "spanlab.cli", "check", good],
         capture_output=True,

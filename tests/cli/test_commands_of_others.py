@@ -56,8 +56,7 @@ def second() -> None:
 def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("packages")
     (folder / "lab_commands.py").write_text(MODULE)
-    record = folder / "lab_commands-1.0.dist-info"
-    record.mkdir()
+    (record := folder / "lab_commands-1.0.dist-info").mkdir()
     (record / "METADATA").write_text("Metadata-Version: 2.1\nName: lab-commands\nVersion: 1.0\n")
     (record / "entry_points.txt").write_text(ENTRY_POINTS)
     return folder

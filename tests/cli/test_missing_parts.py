@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from command_line import Run, complaint
+from session_tools import ended_well
 
 from spanlab.agents.oracles import IdealAgent
 from spanlab.core.errors import SpanLabError
@@ -139,11 +140,12 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[int, str, li
         for name, value in os.environ.items()
         if name not in ("DISPLAY", "WAYLAND_DISPLAY", "OPENAI_API_KEY", "OPENAI_BASE_URL")
     }
-    done = subprocess.run(
-        [sys.executable, "-c", _COMMANDS], input=asked, capture_output=True, text=True, cwd=folder, env=clean
+    done = ended_well(
+        subprocess.run(
+            [sys.executable, "-c", _COMMANDS], input=asked, capture_output=True, text=True, cwd=folder, env=clean
+        )
     )
-    assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return [json.loads(line) for line in done.splitlines()]
 
 
 @pytest.mark.slow

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 from command_line import Run, complaint
+from session_tools import ended_well
 
 
 def install(site: Path, package: Path) -> None:
     """A package as an installer leaves it: its module, and its entry points."""
     project = tomllib.loads((package / "pyproject.toml").read_text(encoding="utf-8"))
-    folder = site / f"{project['project']['name'].replace('-', '_')}-0.1.0.dist-info"
-    folder.mkdir(parents=True)
+    (folder := site / f"{project['project']['name'].replace('-', '_')}-0.1.0.dist-info").mkdir(parents=True)
     (folder / "METADATA").write_text(
         f"Metadata-Version: 2.1\nName: {project['project']['name']}\nVersion: 0.1.0\n", encoding="utf-8"
     )
@@ -31,16 +31,17 @@ def install(site: Path, package: Path) -> None:
 
 def spanlab(folder: Path, *arguments: str) -> str:
     environment = {**os.environ, "PYTHONPATH": str(folder / "site")}
-    done = subprocess.run(
-        [sys.executable, "-m", "spanlab.cli", *arguments],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
+    done = ended_well(
+        subprocess.run(
+            [sys.executable, "-m", "spanlab.cli", *arguments],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return done
 
 
 @pytest.mark.slow

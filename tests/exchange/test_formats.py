@@ -36,8 +36,7 @@ def documented() -> tuple[str, dict[str, str]]:
 
 def install(site: Path, module: str, points: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     """A package with a format, as an installer leaves it, for a program that has just begun."""
-    folder = site / "spanlab_lab_json-1.0.dist-info"
-    folder.mkdir(parents=True)
+    (folder := site / "spanlab_lab_json-1.0.dist-info").mkdir(parents=True)
     (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: spanlab-lab-json\nVersion: 1.0\n", encoding="utf-8")
     lines = [f"{name} = {target}\n" for name, target in points.items()]
     (folder / "entry_points.txt").write_text("[spanlab.formats]\n" + "".join(lines), encoding="utf-8")

@@ -205,8 +205,7 @@ BROKEN = [
 
 @pytest.mark.parametrize(("content", "message"), BROKEN, ids=[message for _, message in BROKEN])
 def test_files_that_are_no_lists_of_trials(tmp_path: Path, content: str | bytes, message: str) -> None:
-    folder = tmp_path / "data" / SETS["vsr"].folder
-    folder.mkdir(parents=True)
+    (folder := tmp_path / "data" / SETS["vsr"].folder).mkdir(parents=True)
     (folder / TRIALS).write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(SpanLabError) as told:
         import_worm(tmp_path / "data", tmp_path / "trials", skip_malformed=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from command_line import Run, complaint, output_of
+from session_tools import ended_well
 
 from spanlab.core.locale import sentence
 from spanlab.sessions import read_responses
@@ -85,9 +86,10 @@ def test_r_reads_what_is_written(tmp_path: Path, run: Run) -> None:
     said = """source("set/spanlab.R"); a <- read_spanlab("set"); code <- attr(a, "codebook")
     cat(nrow(a), sum(a$correct), sum(a$rt_ms, na.rm = TRUE))
     cat("", is.logical(a$record_match), is.numeric(a$factor_load), is.factor(a$agent), all(code$meaning != ""))"""
-    done = subprocess.run(["Rscript", "-e", said], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    rows, correct, times, *types = done.stdout.split()
+    done = ended_well(
+        subprocess.run(["Rscript", "-e", said], cwd=tmp_path, capture_output=True, text=True, check=False)
+    )
+    rows, correct, times, *types = done.split()
     assert (int(rows), int(correct)) == (len(table), int(table["correct"].sum()))
     assert float(times) == pytest.approx(table["rt_ms"].sum(), rel=1e-5)
     assert types == ["TRUE"] * 4

@@ -32,8 +32,9 @@ def asked(timeline: str) -> str:
 
 def load(folder: Path, content: str | bytes, name: str = "small.yaml") -> Paradigm:
     """Write a file and load it as a paradigm."""
-    path = folder / name
-    path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass"))
+    (path := folder / name).write_bytes(
+        content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")
+    )
     return load_paradigm(path)
 
 

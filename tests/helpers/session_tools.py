@@ -205,6 +205,12 @@ def spanlab(*arguments: str | Path, cwd: Path | None = None, **options: Any) -> 
     return subprocess.run(command(*arguments), capture_output=True, text=True, cwd=cwd, **{"timeout": 600, **options})
 
 
+def ended_well(done: subprocess.CompletedProcess[Any]) -> Any:
+    """What a process has printed, after checking that nothing went wrong."""
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
 def command(*arguments: str | Path) -> list[str]:
     """The command line's arguments for a process."""
     return [sys.executable, "-m", "spanlab", *map(str, arguments)]

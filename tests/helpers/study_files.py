@@ -43,8 +43,7 @@ FIELDS = {"age": "23", "sex": "f", "hours": "7,5"}
 
 def study_in(folder: Path, text: str = STUDY) -> Study:
     """The study, in a file."""
-    file = folder / "study.yaml"
-    file.write_text(text, encoding="utf-8")
+    (file := folder / "study.yaml").write_text(text, encoding="utf-8")
     return load_study(file)
 
 

@@ -75,8 +75,7 @@ def test_a_program_asks_of_a_person_what_the_command_asks(
 
     monkeypatch.setattr("spanlab.agents.human.seating.seat", seat)
     monkeypatch.setattr("spanlab.sessions.people.random_seeds", lambda: iter([700_001, 700_002]))
-    file = tmp_path / "own.yaml"
-    file.write_text("extends: cd\ntriggers: {phases: {probe: 20}}\n", encoding="utf-8")
+    (file := tmp_path / "own.yaml").write_text("extends: cd\ntriggers: {phases: {probe: 20}}\n", encoding="utf-8")
     asked = ["--participant", "p1", "--trials", "4", "--triggers", "dry", "--language", "de", "--no-practice"]
     printed = output_of(*run("run", file, *asked, "--data", "typed"))
     result = spanlab.run(str(file), "p1", trials=4, triggers="dry", language="de", practice=False, data="called")

@@ -23,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from session_tools import ended_well
 from suite import copy_of_checkout
 
 from spanlab.core.errors import SpanLabError
@@ -134,11 +135,12 @@ def test_a_cell_of_one_step_goes_step_by_step_as_at_once(monkeypatch: pytest.Mon
 
 def spanlab(folder: Path, *arguments: str) -> str:
     environment = {**os.environ, "PYTHONPATH": str(folder / "site")}
-    done = subprocess.run(
-        [sys.executable, "-m", "spanlab", *arguments], cwd=folder, env=environment, capture_output=True, text=True
+    done = ended_well(
+        subprocess.run(
+            [sys.executable, "-m", "spanlab", *arguments], cwd=folder, env=environment, capture_output=True, text=True
+        )
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return done
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.request import HTTPCookieProcessor, build_opener
 
 import pytest
+from session_tools import ended_well
 from suite import copy_of_checkout
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -67,8 +68,7 @@ def installed(folder: Path, version: str, *wanted: str) -> Path:
     variables = {"UV_NATIVE_TLS": "true", **dict(line.split("=", 1) for line in lines[:end])}
     programs = folder / ("Scripts" if os.name == "nt" else "bin")
     install = [uv(), "pip", "install", "-q", "--python", programs / "python", *lines[end + 1 :], *wanted]
-    done = subprocess.run(install, env={**os.environ, **variables}, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
+    ended_well(subprocess.run(install, env={**os.environ, **variables}, capture_output=True, text=True))
     return programs
 
 
@@ -102,8 +102,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         f"from setuptools.build_meta import build_sdist, build_wheel; build_sdist({str(out)!r});"
         f" build_wheel({str(out)!r})"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=source, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
+    ended_well(subprocess.run([sys.executable, "-c", code], cwd=source, capture_output=True, text=True))
     return {"wheel": next(out.glob("*.whl")), "sdist": next(out.glob("*.tar.gz"))}
 
 

@@ -42,8 +42,7 @@ def make(folder: Path, *arguments: str, **environment: str) -> subprocess.Comple
 
 
 def test_no_fitting_python(copy: Path) -> None:
-    old = copy / "python3"
-    old.write_text("#!/bin/sh\nexit 1\n")
+    (old := copy / "python3").write_text("#!/bin/sh\nexit 1\n")
     old.chmod(0o755)
     done = make(copy, "demo", PYTHON=str(old))
     assert done.returncode != 0
@@ -142,8 +141,7 @@ def packages(place: Path) -> None:
     """Three packages: one that is whole, one with a file that is cut off, and one whose list a kill
     has prevented."""
     for name, size in (("whole", 5), ("cut_off", 9), ("begun", 5)):
-        info = place / f"{name}-1.0+cpu.dist-info"
-        info.mkdir(parents=True)
+        (info := place / f"{name}-1.0+cpu.dist-info").mkdir(parents=True)
         (place / f"{name}.py").write_text("x = 1", encoding="utf-8")
         (info / "METADATA").write_text("Name: x\n", encoding="utf-8")
         if name != "begun":
@@ -163,8 +161,9 @@ def test_packages_that_a_kill_has_left_half_done_are_found_and_forgotten(
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     place = tmp_path / f"lib/python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
     packages(place)
-    constraints = tmp_path / "constraints.txt"
-    constraints.write_text("# tested\nwhole==1.0\nelsewhere==3 ; sys_platform == 'amiga'\n", encoding="utf-8")
+    (constraints := tmp_path / "constraints.txt").write_text(
+        "# tested\nwhole==1.0\nelsewhere==3 ; sys_platform == 'amiga'\n", encoding="utf-8"
+    )
     assert installed.check(constraints) == 1
     assert installed.mend() == 0
     assert sorted(path.name for path in installed.folders()) == ["whole-1.0+cpu.dist-info"]

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from session_tools import ended_well
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAVY = {"torch", "psychopy", "openai", "pandas", "altair", "scipy", "sklearn", "matplotlib", "pyarrow"}
@@ -22,11 +23,12 @@ def loaded(code: str) -> set[str]:
         "import atexit, json, sys; atexit.register(lambda: print('\\n' + json.dumps(sorted({name.split('.')[0] for"
         f" name in sys.modules}})))); {code}"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", report], capture_output=True, text=True, env={**os.environ, "NO_COLOR": "1"}
+    done = ended_well(
+        subprocess.run(
+            [sys.executable, "-c", report], capture_output=True, text=True, env={**os.environ, "NO_COLOR": "1"}
+        )
     )
-    assert done.returncode == 0, done.stderr
-    return set(json.loads(done.stdout.splitlines()[-1]))
+    return set(json.loads(done.splitlines()[-1]))
 
 
 @pytest.mark.parametrize(
@@ -106,8 +108,7 @@ def test_a_simulated_observer_loads_neither_chat_models_nor_windows(tmp_path: Pa
 def test_the_folder_may_be_called_as_one_likes(tmp_path: Path) -> None:
     """pytest imports the ``__init__.py`` above the tests by the name of its folder, which need not
     be one of a package."""
-    folder = tmp_path / "spanlab-main (1)"
-    folder.mkdir()
+    (folder := tmp_path / "spanlab-main (1)").mkdir()
     for name in ("__init__.py", "__init__.pyi"):
         shutil.copy(ROOT / name, folder)
     code = (

@@ -39,8 +39,7 @@ def test_a_task_hands_its_arguments_on_and_clean_removes_what_was_made(tmp_path:
     shutil.copy(ROOT / "scripts" / "tasks.py", tmp_path / "scripts")
     for folder in (".venv/bin", "core/__pycache__", "data", "spanlab.egg-info"):
         (tmp_path / folder).mkdir(parents=True)
-    python = tmp_path / ".venv" / "bin" / "python"
-    python.write_text('#!/bin/sh\necho "$@" >> ran\n')
+    (python := tmp_path / ".venv" / "bin" / "python").write_text('#!/bin/sh\necho "$@" >> ran\n')
     python.chmod(0o755)
 
     def task(*words: str) -> int:

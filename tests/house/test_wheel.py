@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from session_tools import ended_well
 from suite import checkout_files, copy_of_checkout
 
 from spanlab.core.version import __version__
@@ -51,8 +52,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory, copied: Path) -> Path:
         str(out),
         str(copied),
     ]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
+    ended_well(subprocess.run(command, capture_output=True, text=True))
     (built,) = out.glob("*.whl")
     return built
 
@@ -62,8 +62,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory, copied: Path) -> Path:
     """A source distribution of these files, unpacked."""
     out = tmp_path_factory.mktemp("sdist")
     code = f"from setuptools.build_meta import build_sdist; build_sdist({str(out)!r})"
-    done = subprocess.run([sys.executable, "-c", code], cwd=copied, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
+    ended_well(subprocess.run([sys.executable, "-c", code], cwd=copied, capture_output=True, text=True))
     (built,) = out.glob("*.tar.gz")
     with tarfile.open(built) as archive:
         archive.extractall(out, filter="data")
@@ -111,9 +110,10 @@ def test_works_from_the_wheel_alone(wheel: Path, tmp_path: Path) -> None:
         f"import sys; sys.path[:0] = [{str(tmp_path)!r}]; sys.path += {packages!r}; import spanlab; from spanlab.cli"
         " import main; assert spanlab.__file__.startswith(sys.path[0]); sys.argv = ['spanlab', 'list']; main()"
     )
-    done = subprocess.run([sys.executable, "-S", "-P", "-c", code], capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert {"vsr", "sfr", "smu"} <= {line.split()[0] for line in done.stdout.splitlines() if line.strip()}
+    done = ended_well(
+        subprocess.run([sys.executable, "-S", "-P", "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    )
+    assert {"vsr", "sfr", "smu"} <= {line.split()[0] for line in done.splitlines() if line.strip()}
 
 
 @pytest.mark.slow
@@ -132,15 +132,16 @@ def test_a_source_distribution_holds_the_repository_and_its_tests_run(
         text=True,
     )
     assert where.stdout.startswith(str(tmp_path)), "the tests would be of another SpanLab"
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "tests/exchange", "tests/house/test_layers.py"],
-        env=environment,
-        cwd=unpacked,
-        capture_output=True,
-        text=True,
+    done = ended_well(
+        subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "tests/exchange", "tests/house/test_layers.py"],
+            env=environment,
+            cwd=unpacked,
+            capture_output=True,
+            text=True,
+        )
     )
-    assert done.returncode == 0, done.stdout[-3000:]
-    assert " passed" in done.stdout
+    assert " passed" in done
 
 
 def test_a_citation_names_what_the_package_says() -> None:

@@ -39,8 +39,7 @@ def copied_without(extension: str, site: Path) -> Path:
     shutil.copytree(ROOT, package, ignore=NOT_COPIED)
     shutil.copytree(ROOT / "analysis" / "data", package / "analysis" / "data", dirs_exist_ok=True)
     shutil.rmtree(package / "extensions" / extension)
-    information = site / f"spanlab-{__version__}.dist-info"
-    information.mkdir()
+    (information := site / f"spanlab-{__version__}.dist-info").mkdir()
     (information / "METADATA").write_text(
         f"Metadata-Version: 2.1\nName: spanlab\nVersion: {__version__}\n", encoding="utf-8"
     )

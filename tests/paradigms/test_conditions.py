@@ -32,6 +32,7 @@ from spanlab.analysis.stats.likeness import likeness
 from spanlab.analysis.stats.mixed_model import sort_cells
 from spanlab.core.errors import ParadigmError
 from spanlab.paradigms import Paradigm, Step, compile_trial, load_paradigm, plan_session
+from spanlab.paradigms.language import own_files
 from spanlab.sessions import read_responses, reopen
 from spanlab.sessions.rehearsal import rehearsed
 
@@ -302,6 +303,11 @@ def with_items(folder: Path, content: str, name: str = "items.csv") -> Paradigm:
         Image.new("RGB", (8, 8), (number, 0, 0)).save(folder / f"{number}.png")
     (folder / name).write_text(content, encoding="utf-8")
     return of_text(folder, OF_TABLE.replace("items.csv", name))
+
+
+def test_lines_of_a_cell_stay_lines(tmp_path: Path) -> None:
+    (tmp_path / "items.csv").write_text('story,kind\n"first\nsecond",old\n', encoding="utf-8")
+    assert own_files._table(tmp_path / "items.csv") == [{"story": "first\nsecond", "kind": "old"}]
 
 
 @pytest.mark.parametrize("comma", [",", ";"])

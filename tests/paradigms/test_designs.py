@@ -291,8 +291,7 @@ def test_a_level_that_occurs_twice_names_the_way(tmp_path: Path) -> None:
 
 def test_answers_are_balanced_where_levels_have_weights(tmp_path: Path) -> None:
     ask = "ask: {choice: {options: [L, R]}, answer: =side}"
-    file = tmp_path / "mine.yaml"
-    file.write_text(
+    (file := tmp_path / "mine.yaml").write_text(
         "paradigm: mine\nversion: 1\ntitle: Mine\nfactors: {kind: {A: 3, B: 1}}\n"
         "draw: {side: {one_of: {of: [L, R]}}}\n"
         f"timeline:\n  - phase: probe\n    show: {{blank: {{}}}}\n    {ask}\ninstructions: {{en: x}}\n"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from command_line import Run, output_of
-from session_tools import AtTheWindow, take
+from session_tools import AtTheWindow, ended_well, take
 
 import spanlab
 from spanlab.agents.base import Response
@@ -39,8 +39,7 @@ SAID = "I said them aloud (with anna) - why? It helped 3 times!"
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("paradigm") / "debriefing.yaml"
-    path.write_text(DEBRIEFING, encoding="utf-8")
+    (path := tmp_path_factory.mktemp("paradigm") / "debriefing.yaml").write_text(DEBRIEFING, encoding="utf-8")
     return path
 
 
@@ -112,6 +111,8 @@ def test_open_answers_are_shared_only_where_it_is_asked_for(file: Path, tmp_path
         out = tmp_path / f"shared{len(options)}"
         output_of(*run("export", "csv", tmp_path / "data", out, *options))
         assert ("anna" in (out / "responses.csv").read_text(encoding="utf-8")) is shared
+        output_of(*run("export", "psych101", tmp_path / "data", f"{out}.jsonl", *options))
+        assert ("anna" in Path(f"{out}.jsonl").read_text(encoding="utf-8")) is shared
 
 
 def test_machines_without_words_are_refused_and_oracles_answer(file: Path, tmp_path: Path) -> None:
@@ -130,11 +131,12 @@ def test_machines_without_words_are_refused_and_oracles_answer(file: Path, tmp_p
 )
 def test_what_is_typed_at_the_window_is_recorded_to_the_character(tmp_path: Path, text: str, by: str) -> None:
     pytest.importorskip("psychopy", reason="needs the extra 'lab': pip install 'spanlab[lab]'")
-    done = subprocess.run(
-        [sys.executable, str(BENCH), str(tmp_path), text, by], capture_output=True, text=True, timeout=300
+    done = ended_well(
+        subprocess.run(
+            [sys.executable, str(BENCH), str(tmp_path), text, by], capture_output=True, text=True, timeout=300
+        )
     )
-    assert done.returncode == 0, done.stderr[-3000:]
-    step = json.loads(done.stdout)
+    step = json.loads(done)
     assert (step["outcome"], step["value"]) == ("answered", text)
     keys = {press.get("key") for press in step["raw"]["presses"]}
     assert keys <= {None, "tab", "return"}, "the text is on record, its keys are not"

@@ -46,8 +46,7 @@ def rating(**given: Any) -> Rating:
 
 @pytest.fixture
 def sure(tmp_path: Path) -> Paradigm:
-    path = tmp_path / "sure.yaml"
-    path.write_text(SURE, encoding="utf-8")
+    (path := tmp_path / "sure.yaml").write_text(SURE, encoding="utf-8")
     return load_paradigm(path)
 
 
@@ -117,8 +116,7 @@ def test_every_answer_is_written_read_clicked_and_pressed(scale: tuple[int, int]
     ],
 )
 def test_mistakes_are_told(tmp_path: Path, old: str, new: str, says: str) -> None:
-    path = tmp_path / "sure.yaml"
-    path.write_text(SURE.replace(old, new, 1), encoding="utf-8")
+    (path := tmp_path / "sure.yaml").write_text(SURE.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(ParadigmError, match=says):
         check_paradigm(path)
 
@@ -217,8 +215,7 @@ def test_a_questionnaire_says_nothing_before_it_asks(tmp_path: Path, repository:
 
     pages: dict[bool, str] = {}
     for shown in (False, True):
-        path = tmp_path / "after.yaml"
-        path.write_text(
+        (path := tmp_path / "after.yaml").write_text(
             questionnaire(repository).replace("questionnaire: true\n", "" if shown else "questionnaire: true\n"),
             encoding="utf-8",
         )
@@ -252,8 +249,7 @@ def test_models_are_asked_in_words(sure: Paradigm) -> None:
 
 @pytest.mark.parametrize("top", [6, 100])
 def test_at_the_window_a_press_or_a_click_is_the_answer_to_the_millisecond(tmp_path: Path, top: int) -> None:
-    path = tmp_path / "sure.yaml"
-    path.write_text(SURE.replace("to: 6", f"to: {top}"), encoding="utf-8")
+    (path := tmp_path / "sure.yaml").write_text(SURE.replace("to: 6", f"to: {top}"), encoding="utf-8")
     stage = VirtualStage(VirtualWindow(60.0))
     random = np.random.RandomState(1)
     given: list[tuple[Any, float]] = []

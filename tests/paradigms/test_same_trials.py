@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from golden_trials import FILE, SEEDS
+from session_tools import ended_well
 
 TESTS = Path(__file__).resolve().parents[1]
 PROGRAM = TESTS / "helpers" / "golden_trials.py"
@@ -25,11 +26,10 @@ def golden() -> Fingerprints:
 
 
 def run(python: Path | str, *arguments: str, **environment: str) -> Fingerprints:
-    done = subprocess.run(
-        [python, PROGRAM, *arguments], capture_output=True, text=True, env={**os.environ, **environment}
+    done = ended_well(
+        subprocess.run([python, PROGRAM, *arguments], capture_output=True, text=True, env={**os.environ, **environment})
     )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return json.loads(done.stdout)
+    return json.loads(done)
 
 
 @pytest.mark.slow

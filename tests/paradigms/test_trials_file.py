@@ -42,8 +42,7 @@ SMALL = text(
 def small(tmp_path: Path) -> Path:
     """A paradigm's file, and beside it ``trials.jsonl`` with twelve trials of it: nine of n = 1,
     two of n = 2, one of n = 3."""
-    path = tmp_path / "small.yaml"
-    path.write_text(SMALL, encoding="utf-8")
+    (path := tmp_path / "small.yaml").write_text(SMALL, encoding="utf-8")
     trials = [
         GivenTrial(f"t{i}", {"n": n, "delay": 4 + i % 2}, {"a": i % 9}) for i, n in enumerate([1] * 9 + [2, 2, 3])
     ]

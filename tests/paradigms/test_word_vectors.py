@@ -26,8 +26,7 @@ from spanlab.stimuli import STIMULI
 def test_every_form_gives_the_same_vectors(tmp_path: Path, form: str, packed: bool) -> None:
     content = FORMS[form](some_vectors())
     content = gzip.compress(content) if packed else content
-    file = tmp_path / "vectors.any"
-    file.write_bytes(content)
+    (file := tmp_path / "vectors.any").write_bytes(content)
     read = read_vectors(file, ["zebra", "lion", "größe", "lion"])
     expected = some_vectors()
     assert np.array_equal(
@@ -44,8 +43,7 @@ def test_every_form_gives_the_same_vectors(tmp_path: Path, form: str, packed: bo
 
 
 def test_all_missing_words_are_named(tmp_path: Path) -> None:
-    file = tmp_path / "some.txt"
-    file.write_bytes(FORMS["glove"](some_vectors()))
+    (file := tmp_path / "some.txt").write_bytes(FORMS["glove"](some_vectors()))
     with pytest.raises(
         SpanLabError,
         match=r"some\.txt has no vectors for 3 of the 5 words that are needed: leaf, moon, Zebra; choose another file",
@@ -114,8 +112,7 @@ def broken(change: Callable[[list[bytes]], Any]) -> bytes:
     ],
 )
 def test_a_malformed_file_is_told_with_its_place(tmp_path: Path, content: bytes, said: str) -> None:
-    file = tmp_path / "wrong.bin"
-    file.write_bytes(content)
+    (file := tmp_path / "wrong.bin").write_bytes(content)
     with pytest.raises(
         SpanLabError, match=f"(?s)wrong.bin is not a file of word vectors that can be read.*{said}"
     ) as caught:

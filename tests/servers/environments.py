@@ -174,8 +174,7 @@ def _wheel(package: str) -> Path:
     if not list(kept.glob(pattern)):
         print(f"compiling {package}, once (several minutes; needs a C++ compiler) ...", file=sys.stderr, flush=True)
         with tempfile.TemporaryDirectory(prefix="spanlab-wheel-") as folder:
-            lean = Path(folder) / "lean.cmake"
-            lean.write_text(_LEAN, encoding="utf-8")
+            (lean := Path(folder) / "lean.cmake").write_text(_LEAN, encoding="utf-8")
             options = f"{_CMAKE} {_OPTIMIZE} -DCMAKE_PROJECT_llama_cpp_INCLUDE={lean.as_posix()}"
             asked = ["--no-deps", "--no-binary", package.split("==")[0], "--wheel-dir", folder, package]
             jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", "1")
@@ -189,8 +188,7 @@ def _wheel(package: str) -> Path:
                 )
             kept.mkdir(parents=True, exist_ok=True)
             # complete or not there at all, also when this is interrupted
-            aside = kept / f"{made[0].name}.{os.getpid()}"
-            aside.write_bytes(made[0].read_bytes())
+            (aside := kept / f"{made[0].name}.{os.getpid()}").write_bytes(made[0].read_bytes())
             aside.replace(kept / made[0].name)
     return next(kept.glob(pattern))
 

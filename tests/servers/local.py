@@ -68,8 +68,7 @@ def environment(home: Path, packages: Sequence[str], pins: Sequence[str], what: 
     try:
         lent = find_spec("pip") is not None  # to put another pip into it would take most of the time
         venv.EnvBuilder(with_pip=not lent, symlinks=sys.platform != "win32").create(aside)
-        constraints = aside / "constraints.txt"
-        constraints.write_text("".join(f"{pin}\n" for pin in pins), encoding="utf-8")
+        (constraints := aside / "constraints.txt").write_text("".join(f"{pin}\n" for pin in pins), encoding="utf-8")
         pip = [sys.executable, "-m", "pip", "--python"] if lent else []
         pip += [
             str(python_of(aside)),

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from chat_servers import Tap
-from session_tools import take
+from session_tools import ended_well, take
 
 from servers.running import PromptServer
 from servers.sessions import agent, served_at, session, spanlab
@@ -86,17 +86,18 @@ def test_the_completion_endpoint_tells_it_too(tap: Tap, tmp_path: Path) -> None:
 
 def test_the_answers_of_somebody_are_scored_given_what_came_before(tap: Tap, tmp_path: Path) -> None:
     person = take(tmp_path / "data", VSR, make_agent("capacity:2", 1), 3, 1, {"list_length": [3]})
-    scored = spanlab(
-        "score-choices",
-        person.folder,
-        "--agent",
-        f"chat:{MODEL}",
-        "--chat",
-        "likelihoods=prompt",
-        env=served_at(tap.base_url),
+    scored = ended_well(
+        spanlab(
+            "score-choices",
+            person.folder,
+            "--agent",
+            f"chat:{MODEL}",
+            "--chat",
+            "likelihoods=prompt",
+            env=served_at(tap.base_url),
+        )
     )
-    assert scored.returncode == 0, scored.stderr
-    assert "bits per choice in 9 answers of 3 trials; chance 3.17" in scored.stdout
+    assert "bits per choice in 9 answers of 3 trials; chance 3.17" in scored
     assert len(tap.requests) == 9 * 10
     assert (
         max(sum(message["role"] == "assistant" for message in request.body["messages"]) for request in tap.requests)

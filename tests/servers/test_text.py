@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from chat_servers import Request, Tap, recording
+from session_tools import ended_well
 
 from servers import sessions
 from servers.running import TextServer
@@ -248,8 +249,7 @@ def test_a_conversation_that_grows_too_long_stops_at_once_and_goes_on_with_more_
         "1",
         *settings,
     ]
-    done = spanlab(*taken, "--data", tmp_path / "whole", env=served_at(tap.base_url))
-    assert done.returncode == 0, done.stderr
+    ended_well(spanlab(*taken, "--data", tmp_path / "whole", env=served_at(tap.base_url)))
     (whole,) = (tmp_path / "whole").iterdir()
     third = [line["reply"]["prompt_tokens"] for line in replies(whole)][2]
     context = third // 256 * 256
@@ -267,8 +267,7 @@ def test_a_conversation_that_grows_too_long_stops_at_once_and_goes_on_with_more_
         assert len(replies(folder)) == 2
         assert len(short.requests) == 3, "the refused request was the last"
     already = len(tap.requests)
-    done = spanlab("resume", folder, "--retry-failed", env=served_at(tap.base_url))
-    assert done.returncode == 0, done.stderr
+    ended_well(spanlab("resume", folder, "--retry-failed", env=served_at(tap.base_url)))
     assert len(tap.requests) - already == 6, "no reply that was kept was asked for again"
     pd.testing.assert_frame_equal(lasting(folder), lasting(whole))
 
@@ -289,8 +288,7 @@ def test_a_session_is_killed_and_resumed(tap: Tap, tmp_path: Path) -> None:
         "2",
         *settings,
     ]
-    done = spanlab(*taken, "--data", tmp_path / "whole", env=served_at(tap.base_url))
-    assert done.returncode == 0, done.stderr
+    ended_well(spanlab(*taken, "--data", tmp_path / "whole", env=served_at(tap.base_url)))
     (whole,) = (tmp_path / "whole").iterdir()
     alone = len(_in_its_form(tap))
     folder, kills = killed_and_resumed(tmp_path / "killed", tap, taken, every=4)

@@ -270,8 +270,7 @@ def test_batches_are_as_large_as_the_agent_wants_and_see_what_steps_see(tmp_path
 
 def test_trials_with_feedback_are_stepped_through(tmp_path: Path) -> None:
     """What is shown depends on the answer, so that no batch can know it."""
-    file = tmp_path / "gonogo.yaml"
-    file.write_text(GO_NOGO, encoding="utf-8")
+    (file := tmp_path / "gonogo.yaml").write_text(GO_NOGO, encoding="utf-8")
     agent = InBatches("x", 4)
     table = read_responses(take(tmp_path, load_paradigm(file), agent, 10).folder)
     assert not agent.batches
@@ -295,8 +294,7 @@ def test_a_recorded_session_scored_again_gives_the_same_table(
 
 
 def test_what_was_recorded_comes_back_with_invalid_and_missing_answers_feedback_and_times(tmp_path: Path) -> None:
-    file = tmp_path / "gonogo.yaml"
-    file.write_text(GO_NOGO, encoding="utf-8")
+    (file := tmp_path / "gonogo.yaml").write_text(GO_NOGO, encoding="utf-8")
     replies = [Response("x", 312.25), Response(None, outcome="omitted"), Response(None, 99.0, "?", "invalid")]
     original = take(tmp_path, load_paradigm(file), Saying(lambda percept, number: replies[number % 3]), 9)
     again = take(

@@ -20,6 +20,7 @@ from command_line import Run, complaint
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from paradigm_texts import text
+from session_tools import ended_well
 
 from spanlab.core.errors import SpanLabError
 from spanlab.sessions import read_responses, reopen, same_trials
@@ -35,11 +36,24 @@ FUZZ = settings(deadline=None, suppress_health_check=[HealthCheck.function_scope
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished session."""
     data = tmp_path_factory.mktemp("sessions")
-    made = subprocess.run(
-        [sys.executable, "-m", "spanlab.cli", "replay", "sfr", "--agent", "chance", "--trials", "3", "--data", data],
-        capture_output=True,
+    ended_well(
+        subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "spanlab.cli",
+                "replay",
+                "sfr",
+                "--agent",
+                "chance",
+                "--trials",
+                "3",
+                "--data",
+                data,
+            ],
+            capture_output=True,
+        )
     )
-    assert made.returncode == 0, made.stderr
     return data / "sfr-chance-s1"
 
 

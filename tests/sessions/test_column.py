@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from session_tools import one_thread
+from session_tools import ended_well, one_thread
 from written_anew import STORED
 
 #: the files that the documentation names, and before which of their lines what it shows has its
@@ -26,8 +26,7 @@ PLACES = {
 
 def package_with(folder: Path, repository: Path, changed: dict[str, str]) -> None:
     """The package beside the installed one, with some files of its own."""
-    root = folder / "spanlab"
-    root.mkdir()
+    (root := folder / "spanlab").mkdir()
     folders = {parent for name in changed for parent in Path(name).parents}
     for inner in sorted(folders):
         (root / inner).mkdir(exist_ok=True)
@@ -58,17 +57,18 @@ def test_the_example_of_the_documentation(tmp_path: Path, repository: Path) -> N
     }
 
     def run(*words: str) -> str:
-        done = subprocess.run(
-            [sys.executable, *words],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
+        done = ended_well(
+            subprocess.run(
+                [sys.executable, *words],
+                cwd=tmp_path,
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=300,
+                check=False,
+            )
         )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        return done
 
     run("-m", "spanlab", "replay", "vsr", "--agent", "ideal", "--trials", "2", "--data", "data")
     (table,) = (tmp_path / "data").glob("*/responses.csv")

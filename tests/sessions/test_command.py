@@ -195,8 +195,7 @@ def test_cut_at_every_byte_of_a_trial_it_goes_on(run: Run, tmp_path: Path) -> No
 
 
 def test_a_changed_paradigm_refuses_to_go_on(run: Run, tmp_path: Path) -> None:
-    file = tmp_path / "gonogo.yaml"
-    file.write_text(GO_NOGO, encoding="utf-8")
+    (file := tmp_path / "gonogo.yaml").write_text(GO_NOGO, encoding="utf-8")
     folder = Path(run("replay", file, "--agent", "chance", "--trials", "4", "--data", tmp_path / "data")[1].strip())
     events = folder / "events.jsonl"
     events.write_bytes(events.read_bytes()[:2000])

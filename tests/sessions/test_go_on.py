@@ -100,8 +100,7 @@ OWN = "extends: vsr\nparadigm: mine\ntitle: Mine\ndesigns:\n  human: {repetition
 def test_what_a_user_has_changed_refuses_and_what_the_library_has_changed_below_it_does_not(
     tmp_path: Path, changed_library: Callable[[str], None]
 ) -> None:
-    file = tmp_path / "mine.yaml"
-    file.write_text(OWN, encoding="utf-8")
+    (file := tmp_path / "mine.yaml").write_text(OWN, encoding="utf-8")
     agent = Saying(ninth)
     folder = interrupted(start(tmp_path / "data", load_paradigm(file), agent, 5, source=str(file)), agent)
     file.write_text(OWN.replace("Mine", "Ours"), encoding="utf-8")
@@ -118,8 +117,7 @@ def test_what_a_user_has_changed_refuses_and_what_the_library_has_changed_below_
 
 def test_a_users_base_refuses_too(tmp_path: Path) -> None:
     (tmp_path / "base.yaml").write_text(OWN, encoding="utf-8")
-    file = tmp_path / "mine.yaml"
-    file.write_text("extends: base.yaml\nparadigm: ours\n", encoding="utf-8")
+    (file := tmp_path / "mine.yaml").write_text("extends: base.yaml\nparadigm: ours\n", encoding="utf-8")
     agent = Saying(ninth)
     folder = interrupted(start(tmp_path / "data", load_paradigm(file), agent, 5, source=str(file)), agent)
     (tmp_path / "base.yaml").write_text(OWN.replace("Mine", "Ours"), encoding="utf-8")

@@ -21,7 +21,7 @@ import pytest
 from command_line import Run, output_of
 from golden_sessions import GOES_ON, table_of
 from golden_tables import FOLDER, assert_same, read_table, stored
-from session_tools import one_thread
+from session_tools import ended_well, one_thread
 
 from spanlab.agents.base import Response
 from spanlab.extensions.demonstration.scripted import ScriptedServer
@@ -200,8 +200,9 @@ def test_a_person_goes_on_with_the_trials_of_then(copy: Path, name: str) -> None
             filter(None, (str(Path(__file__).resolve().parents[1] / "helpers"), os.environ.get("PYTHONPATH")))
         ),
     }
-    done = subprocess.run(words, cwd=copy, env=environment, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr
+    ended_well(
+        subprocess.run(words, cwd=copy, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    )
     assert complete(copy / name)
     found, wanted = read_table(table_of(copy / name)), stored("resumed", name)
     done_before = stored("tables", name)

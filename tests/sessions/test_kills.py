@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from paradigm_texts import ANSWERS
-from session_tools import command, lasting, one_thread, spanlab
+from session_tools import command, ended_well, lasting, one_thread, spanlab
 
 from spanlab.core.agent_kinds import kind_named
 from spanlab.sessions import read_responses, read_session
@@ -204,8 +204,7 @@ _CLIMBING = "  span: {adaptive: {rule: span, factor: list_length, start: 2, list
 
 def answers_file(folder: Path) -> Path:
     """The paradigm with typed answers, answers in order and dials."""
-    file = folder / "answers.yaml"
-    file.write_text(ANSWERS + _CLIMBING, encoding="utf-8")
+    (file := folder / "answers.yaml").write_text(ANSWERS + _CLIMBING, encoding="utf-8")
     return file
 
 
@@ -248,9 +247,8 @@ def test_a_session_at_the_window_killed_amid_typed_answers_orders_and_dials(
     tmp_path: Path, more: tuple[str, ...]
 ) -> None:
     start = ("run", answers_file(tmp_path), "--seed", "3", *more)
-    done = spanlab(*start, "--data", tmp_path / "undisturbed", timeout=600)
-    assert done.returncode == 0, done.stderr
-    undisturbed = Path(done.stdout.strip().splitlines()[-1])
+    done = ended_well(spanlab(*start, "--data", tmp_path / "undisturbed", timeout=600))
+    undisturbed = Path(done.strip().splitlines()[-1])
     wanted = lasting(undisturbed)
     assert set(wanted["phase"]) >= {"order", "typed", "dial"}
     assert wanted["trial"].max() == 16

@@ -205,8 +205,7 @@ def use(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[[t
 
     def known(kind: type[ResponseKind]) -> Path:
         monkeypatch.setattr(RESPONSES, "_known", {**RESPONSES.known(), "guessed": kind})
-        file = tmp_path / "guesses.yaml"
-        file.write_text(text(ASKED, factors="n: [1, 2, 3]"), encoding="utf-8")
+        (file := tmp_path / "guesses.yaml").write_text(text(ASKED, factors="n: [1, 2, 3]"), encoding="utf-8")
         return file
 
     return known  # type: ignore[return-value]

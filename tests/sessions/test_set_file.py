@@ -61,14 +61,14 @@ def tap(lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[T
 
 
 def written(folder: Path, text: str = FILE, **more: str) -> Path:
-    path = folder / "models.yaml"
-    path.write_text(text + "".join(f"{name}: {value}\n" for name, value in more.items()), encoding="utf-8")
+    (path := folder / "models.yaml").write_text(
+        text + "".join(f"{name}: {value}\n" for name, value in more.items()), encoding="utf-8"
+    )
     return path
 
 
 def test_the_status_tells_wordings_apart(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "words.yaml"
-    path.write_text(
+    (path := tmp_path / "words.yaml").write_text(
         "agents: [chat:a@ollama]\nparadigms: {vsr: {trials: 2}}\nwordings:\n"
         '  plain: {}\n  polite: {preamble: "Please."}\n',
         encoding="utf-8",
@@ -186,8 +186,7 @@ def test_files_of_ones_own_lie_beside_the_set_file_and_do_not_change_under_it(
 ) -> None:
     """Run from another folder; a paradigm or a preset that has changed since the first session
     began does not mix with it."""
-    folder = tmp_path / "Auswertung für Käthe"
-    folder.mkdir()
+    (folder := tmp_path / "Auswertung für Käthe").mkdir()
     (folder / "mine.yaml").write_text(OWN, "utf-8")
     preset = "settings: {{preamble: '{}'}}\n"
     (folder / "müde.yaml").write_text(preset.format("Du bist müde."), "utf-8")

@@ -26,8 +26,7 @@ ARROW = {"string": "string", "integer": "int64", "number": "double", "boolean": 
 
 @pytest.fixture
 def gonogo(tmp_path: Path) -> Paradigm:
-    file = tmp_path / "gonogo.yaml"
-    file.write_text(GO_NOGO, encoding="utf-8")
+    (file := tmp_path / "gonogo.yaml").write_text(GO_NOGO, encoding="utf-8")
     return load_paradigm(file)
 
 
@@ -149,8 +148,7 @@ def test_silence_may_be_an_answer_and_feedback_tells_how_it_went(tmp_path: Path,
 
 def test_an_omission_is_told_as_missed(tmp_path: Path) -> None:
     text = GO_NOGO.replace(', no_answer_means: "-"', "")
-    file = tmp_path / "must_answer.yaml"
-    file.write_text(text, encoding="utf-8")
+    (file := tmp_path / "must_answer.yaml").write_text(text, encoding="utf-8")
     table = read_responses(take(tmp_path, load_paradigm(file), Saying(lambda percept, number: press(None)), 2).folder)
     assert set(table["outcome"]) == {"omitted"}
     assert set(table["feedback_shown"]) == {"missed"}
@@ -384,8 +382,9 @@ def test_a_second_session_of_the_same_name_gets_another_folder(tmp_path: Path) -
 
 
 def test_a_recorded_value_that_does_not_fit_its_column_is_refused_before_anybody_sits_down(tmp_path: Path) -> None:
-    file = tmp_path / "odd.yaml"
-    file.write_text(GO_NOGO.replace("serial_position: =number", "serial_position: =item"), encoding="utf-8")
+    (file := tmp_path / "odd.yaml").write_text(
+        GO_NOGO.replace("serial_position: =number", "serial_position: =item"), encoding="utf-8"
+    )
     with pytest.raises(SpanLabError, match=r"serial_position is a whole number; found '(stop|go)'"):
         start(tmp_path / "data", load_paradigm(file), Chance(), 1)
     assert not (tmp_path / "data").exists()

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from command_line import command_line
 from measured import file_without_measured
-from session_tools import command, one_thread
+from session_tools import command, ended_well, one_thread
 from written_anew import ALL, CHATS, FILES, MACHINES, PEOPLE, SIMULATED, STORED, prepare
 
 from spanlab.extensions.demonstration.scripted import ScriptedServer
@@ -83,8 +83,7 @@ def test_tables_are_made_again(tmp_path: Path, name: str) -> None:
 @pytest.fixture(scope="module")
 def material(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with what the arguments name."""
-    folder = tmp_path_factory.mktemp("anew") / "here"
-    folder.mkdir()
+    (folder := tmp_path_factory.mktemp("anew") / "here").mkdir()
     prepare(folder)
     return folder
 
@@ -133,10 +132,11 @@ def test_people(tmp_path: Path, name: str) -> None:
             filter(None, (str(Path(__file__).resolve().parents[1]), os.environ.get("PYTHONPATH")))
         ),
     }
-    done = subprocess.run(
-        words, cwd=tmp_path / "here", env=environment, capture_output=True, text=True, timeout=300, check=False
+    ended_well(
+        subprocess.run(
+            words, cwd=tmp_path / "here", env=environment, capture_output=True, text=True, timeout=300, check=False
+        )
     )
-    assert done.returncode == 0, done.stderr
     assert_same_bytes(tmp_path / "here" / name, name)
 
 

@@ -49,8 +49,7 @@ def scene_of(trial: Trial, step: int = 0) -> Any:
 def one_image(folder: Path, show: str) -> Trial:
     """A trial with one display, and a question."""
     text = FACES.replace('{image: {file: "faces/{=back[0] + 1}.png", size: 60, words: "face {=back[0] + 1}"}}', show)
-    path = folder / "one.yaml"
-    path.write_text(text, encoding="utf-8")
+    (path := folder / "one.yaml").write_text(text, encoding="utf-8")
     return compile_trial(load_paradigm(path), {"list_length": 2}, 1)
 
 

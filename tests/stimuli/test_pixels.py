@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
+from session_tools import ended_well
 from stimuli_strategies import PARAMETERS, any_stimulus, stimulus
 
 from spanlab.stimuli import COLOURS, STIMULI, Arrow, Ellipse, Line, Polygon, Rectangle, Scene
@@ -140,5 +141,4 @@ def test_stimuli_are_drawn_without_a_screen_and_quickly_imported() -> None:
         " import render; render(s.STIMULI.get('boxes')(count=3, arrow={'box': 0, 'direction': 'up'}).scene(), 3);assert"
         " not {'cv2', 'psychopy', 'torch'} & set(sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    ended_well(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True))

@@ -48,8 +48,7 @@ def sound_of(trial: Trial, step: int = 0) -> ShownSound:
 
 def one_sound(folder: Path, show: str) -> Trial:
     """A trial with one display, and a question."""
-    path = folder / "one.yaml"
-    path.write_text(TONES.replace(PROBE, show), encoding="utf-8")
+    (path := folder / "one.yaml").write_text(TONES.replace(PROBE, show), encoding="utf-8")
     return compile_trial(load_paradigm(path), {"list_length": 2}, 1)
 
 

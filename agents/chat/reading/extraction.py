@@ -14,7 +14,7 @@ from ....paradigms import Answer, ResponseKind
 from ....paradigms.responses import Rating, SerialOrder
 from ....paradigms.responses.wording import DASH_END, HEAD_END, alike, negated, undressed
 from ..messages import Reply
-from ..options import SignedChoice
+from ..options import SignedChoice, as_written
 from ..settings import ChatSettings
 from .constrained import loosely, read_constrained
 from .plain import TOKENS as _TOKENS
@@ -184,7 +184,7 @@ def read(kind: ResponseKind, text: str, settings: ChatSettings, cut: bool = Fals
 def read_reply(kind: ResponseKind, reply: Reply, settings: ChatSettings) -> tuple[str, Reading]:
     """Return a reply without its reasoning, and the answer that is read in it."""
     _, rest = split_reasoning(reply)
-    return rest, read(kind, rest, settings, cut=reply.finish_reason == "length")
+    return rest, read(as_written(kind, settings), rest, settings, cut=reply.finish_reason == "length")
 
 
 def split_reasoning(reply: Reply) -> tuple[str | None, str]:
@@ -456,5 +456,5 @@ def _may_go_on(kind: ResponseKind, text: str, value: Answer, settings: ChatSetti
     end, written = text.rstrip(), kind.write(value)
     answers = kind.written_answers()
     if not answers:
-        return end[-1:].isalnum()
+        return end[-1:].isalnum() or end.endswith((",", ";", ":", "-", "–", "|", ">", "/"))
     return end.endswith(written) and any(answer != written and answer.startswith(written) for answer in answers)

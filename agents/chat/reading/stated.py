@@ -228,8 +228,8 @@ _BACKWARDS = re.compile(
 )
 _ASIDE = re.compile(r"\([^()]{1,200}\)")
 _OF_ITEMS = re.compile(
-    r"\b(?:blocks?|places?|positions?|squares?|numbers?|digits?|letters?|first|then|next|finally|lastly|again|followed"
-    r" by)\b,?:?",
+    r"\b(?:(?<!\d )(?:blocks|places|positions|squares|numbers|digits|letters)"  # before which there is no count
+    r"|block|place|position|square|number|digit|letter|first|then|next|finally|lastly|again|followed by)\b,?:?",
     re.IGNORECASE,
 )
 
@@ -448,7 +448,7 @@ def _yes_or_no(text: str, concluded: re.Pattern[str]) -> str:
 def _sequence(text: str, kind: SerialOrder) -> str:
     """The part of a reply that gives a sequence: without asides, a line of its own, or what follows
     a word that says that the order is reversed."""
-    gapped = with_gaps(text, kind.labels, BLANK if kind.unknown else "")
+    gapped = with_gaps(text, kind.labels, BLANK if kind.unknown else "", None if kind.free else kind.take)
     if gapped is None:
         return ""
     outside = _ASIDE.sub(lambda aside: " " if re.search(r"[A-Za-z]{2}", aside[0]) else aside[0], gapped)

@@ -172,8 +172,11 @@ def _of_stream(text: str) -> Mapping[str, Any]:
         one = _first_choice(piece) or {}
         for name, value in as_object(one.get("delta") or one.get("message")).items():
             texts = isinstance(value, str) and isinstance(message.get(name), str)
-            message[name] = message[name] + value if texts else value
-        choice |= {name: value for name, value in one.items() if value is not None and name != "delta"}
+            # nothing takes nothing away
+            message[name] = message[name] + value if texts else (value or message.get(name))
+        first = as_object(choice.get("logprobs")).get("content")  # those of the first token stay
+        kept = ("delta", "logprobs") if first else ("delta",)
+        choice |= {name: value for name, value in one.items() if value is not None and name not in kept}
         whole |= {name: value for name, value in piece.items() if value is not None and name != "choices"}
     there = bool(choice or message)
     if there and not done and choice.get("finish_reason") is None:
@@ -272,9 +275,7 @@ _WHOLE = frozenset(
 
 def _taken(*usages: Any) -> Taken | None:
     """The tokens that a server counts, however it writes them; None when it counts none."""
-    for usage in usages:
-        if not isinstance(usage, Mapping):
-            continue
+    for usage in (one for one in usages if isinstance(one, Mapping)):
         prompt = _first_count(usage, "prompt_tokens", "input_tokens")
         completion = _first_count(usage, "completion_tokens", "output_tokens")
         total = _first_count(usage, "total_tokens")

@@ -8,6 +8,8 @@ import sys
 from string import ascii_lowercase, digits
 from typing import Any
 
+from ....paradigms.responses.text import KEY_NAMES
+
 #: Signs by their code in X (Latin 1), as PsychoPy calls them.
 _SIGNS = {
     **{ord(sign): sign for sign in ascii_lowercase + digits},
@@ -33,6 +35,8 @@ _SIGNS = {
         )
     },
 }
+#: the others of Latin 1: keys that have them are not what stands at their places on a US keyboard
+_LATIN_SIGNS = {code: KEY_NAMES.get(chr(code), chr(code)) for code in range(0x21, 0x100)} | _SIGNS
 _DIGITS = frozenset(digits)
 #: Where signs are on a US keyboard, by Psychtoolbox's codes under X.
 _PLACES: dict[str, int] = {
@@ -85,9 +89,9 @@ class Keymap:
     def _read(self, server: Any) -> None:
         first, last = server.display.info.min_keycode, server.display.info.max_keycode
         for keycode, keysyms in enumerate(server.get_keyboard_mapping(first, last - first + 1), start=first):
-            name = named(keysyms[0], keysyms[1])
-            if name:
-                self.signs[keycode + _ABOVE_X] = name
+            name, code = named(keysyms[0], keysyms[1]), keycode + _ABOVE_X
+            if name in _SIGNS.values() or (name and code in _PLACES.values()):
+                self.signs[code] = name
         rules = server.screen().root.get_full_property(server.intern_atom("_XKB_RULES_NAMES"), 0)
         parts = [] if rules is None else bytes(rules.value).decode("latin-1").split("\0")
         self.layout = parts[2] if len(parts) > 2 else ""
@@ -115,5 +119,5 @@ class Keymap:
 def named(plain: int, shifted: int) -> str:
     """The name of a key from the signs on it (as X numbers them), without and with the shift key;
     empty when there is none."""
-    without, with_shift = _SIGNS.get(plain, ""), _SIGNS.get(shifted, "")
+    without, with_shift = _LATIN_SIGNS.get(plain, ""), _LATIN_SIGNS.get(shifted, "")
     return with_shift if with_shift in _DIGITS and without not in _DIGITS else without

@@ -403,10 +403,11 @@ def _until(
     """
 
     def offer_pause() -> None:
+        nonlocal onset
         pause(room, language)
-        at = room.replace(None, draw)
+        onset = room.rested = room.replace(None, draw)  # its least time begins anew
         if waits:
-            room.tell(waits, at)
+            room.tell(waits, onset)
 
     stopped = may_pause and any(press.escapes for press in room.presses.set_aside())
     room.pointer(False)

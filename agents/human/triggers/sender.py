@@ -137,9 +137,9 @@ class TriggerSender:
 
     def settle(self, most: float = 0.2) -> None:
         """Wait until nothing stands on the line and nothing waits for it, at most for so many
-        seconds."""
+        seconds, or the pulses of a trial's last codes."""
         with self._change:
-            self._change.wait_for(lambda: self._idle, most)
+            self._change.wait_for(lambda: self._idle, max(most, 4 * self._pulse))
 
     @property
     def _idle(self) -> bool:

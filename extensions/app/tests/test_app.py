@@ -400,8 +400,7 @@ def ended(look: Callable[[], Job]) -> Job:
 
 def job_of(data: Path, **about: object) -> Path:
     """The folder of a job that nobody has started here."""
-    folder = data / ".app" / "jobs" / "20260101-000000-000000"
-    folder.mkdir(parents=True, exist_ok=True)
+    (folder := data / ".app" / "jobs" / "20260101-000000-000000").mkdir(parents=True, exist_ok=True)
     job = {"arguments": ["serve"], "paradigm": "vsr", "started": "2026-01-01T00:00:00", "address": "", **about}
     (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
     return folder

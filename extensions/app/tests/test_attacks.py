@@ -134,8 +134,7 @@ def test_a_folder_that_cannot_be_read_is_named(client: TestClient, data: Path, a
     assert "could not be read" not in client.get(address).text
     os.mkdir(os.fsdecode(bytes(data) + b"/n\xff"))
     for number, text in enumerate(("{", "[]", '{"plan": 3}', "\0")):
-        folder = data / f"damaged-{number}"
-        folder.mkdir()
+        (folder := data / f"damaged-{number}").mkdir()
         (folder / "session.json").write_text(text, encoding="utf-8")
     for _ in range(2):  # what was damaged before stays damaged
         said = client.get(address).text

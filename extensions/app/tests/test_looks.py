@@ -281,8 +281,7 @@ def test_everything_is_reached_by_keyboard_alone(tmp_path: Path, address: str, s
 
 
 def test_no_kill_of_the_app_at_twenty_moments_loses_anything(tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    data.mkdir()
+    (data := tmp_path / "data").mkdir()
     alone = spanlab.replay("vsr", agent="capacity:3", trials=40, data=tmp_path / "alone", say=lambda _: None).folder
     for number in range(20):
         port_of = subprocess.Popen(

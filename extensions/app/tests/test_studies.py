@@ -129,8 +129,9 @@ def test_the_form_is_shut_while_it_does_not_show_the_file(tmp_path: Path) -> Non
 
 @pytest.mark.slow
 def test_nothing_that_is_typed_in_the_form_is_lost_or_changed(tmp_path: Path) -> None:
-    file = tmp_path / "lab.yaml"
-    file.write_text("study: lab\ntitle: Ours\nparadigms: [{paradigm: vsr, as: vsr_2}]", encoding="utf-8")
+    (file := tmp_path / "lab.yaml").write_text(
+        "study: lab\ntitle: Ours\nparadigms: [{paradigm: vsr, as: vsr_2}]", encoding="utf-8"
+    )
     with chromium(tmp_path / "profile") as browser, the_app(tmp_path / "data") as link, browser.tab() as tab:
         tab.open(f"{link}&page=/studies/lab")
         tab.until("document.querySelector('#form [name=title]')?.value === 'Ours'", 60)

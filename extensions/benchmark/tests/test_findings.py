@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from command_line import Run, output_of
 
+import spanlab
 from spanlab.analysis.data import Scored, score_table
 from spanlab.analysis.data.coding import Declared
 from spanlab.core import SpanLabError
@@ -48,6 +49,12 @@ def serial(answers: list[list[int]]) -> Scored:
     return scored(
         **table, list_length=len(answers[0]), correct=table["answer"] == table["correct_answer"], outcome="answered"
     )
+
+
+def test_sessions_of_nothing_of_a_suite_are_not_judged_by_it(tmp_path: Path) -> None:
+    spanlab.replay("cd", agent="chance", trials=4, data=tmp_path, say=lambda text: None)
+    with pytest.raises(SpanLabError, match="no session of the suite"):
+        findings.compared(SUITE, tmp_path)
 
 
 def test_each_finding_has_people_who_show_it() -> None:

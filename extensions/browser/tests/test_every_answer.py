@@ -20,6 +20,7 @@ from hands import By, Warp
 from image_paradigms import write_faces
 from page_bench import at_window, data_folder, hands_of, served, unmeasured
 from paradigm_texts import old_or_new
+from session_tools import ended_well
 
 from spanlab.extensions.browser.visits.offers import StudyOffer
 from spanlab.extensions.browser.visits.one_paradigm import ParadigmOffer
@@ -211,8 +212,9 @@ def test_a_battery_with_everything_has_the_same_answers_at_the_window_and_in_the
     """A box, digits that are typed, an open question, two languages and the pulses of a scanner; in the browser keys
     stand for the box."""
     (here := tmp_path / "here").mkdir()
-    bench = subprocess.run([sys.executable, battery_bench.__file__, str(tmp_path)], capture_output=True, timeout=600)
-    assert bench.returncode == 0, bench.stderr[-3000:]
+    ended_well(
+        subprocess.run([sys.executable, battery_bench.__file__, str(tmp_path)], capture_output=True, timeout=600)
+    )
     offer = StudyOffer.checked(load_study(study_in(here, box=False)), here)
     with served(offer, Typist()) as server, browser.window() as tab:
 

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from chat_likelihoods import END, like_vllm, probability, prompt_of
 from chat_servers import Answer, Request, Tap, listening
+from command_line import output_of
 from forged_truth import forged
 from session_tools import AtTheWindow, Guessing, take
 
@@ -94,6 +95,12 @@ def test_bits_are_those_of_the_model_given_all_that_came_before(run: Run, server
     assert not (Path(out.splitlines()[-1]) / "session.json").exists(), "it is not a session"
     assert score(run, folder, "--concurrency", "1", "--price", "1/2")[:2] == (status, out)
     assert len(server.requests) == 60, "nothing is asked twice"
+
+
+def test_every_session_of_a_person_counts(run: Run, server: Tap, tmp_path: Path) -> None:
+    folders = [person(tmp_path / f"{at}", trials=1, participant=who) for at, who in enumerate(("p1", "p1", "p2"))]
+    out = output_of(*run("score-choices", *folders, "--agent", "chat:m", "--chat", "likelihoods=prompt"))
+    assert "in 3 sessions of 2 people" in out
 
 
 @pytest.mark.slow

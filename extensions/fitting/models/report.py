@@ -96,7 +96,10 @@ class Report(Model):
 
     def refusal(self, trials: Trials) -> str:
         """See :meth:`.Model.refusal`."""
-        return "there are no other items to swap with" if self.swaps and max(trials.loads) < 2 else ""
+        lacks = max(trials.loads) < 2 or any(
+            np.isnan(trials.beside["others"][rows, : load - 1]).any() for load, rows in trials.by_load.items()
+        )
+        return "there are no other items to swap with, or it is not said what they were" if self.swaps and lacks else ""
 
     @abstractmethod
     def encoding(self, values: Values, load: int) -> tuple[np.ndarray, np.ndarray]:

@@ -9,6 +9,7 @@ from observed import change_detection, table, together
 
 from spanlab.analysis.data.loading import load
 
+from ..models import models_named
 from ..reading import answerers
 
 
@@ -54,10 +55,16 @@ def test_tables_of_anybody_have_words_and_letters_for_answers_and_their_own_load
     assert [one.trials.answer.tolist() for one in everybody] == [[1, 3, 2, 4] * 4] * 2
     assert set(everybody[0].trials.beside["options"]) == {4}
     assert "does not say how many answers could be given (chance): 4 are taken" in " ".join(notes)
+    for row in lists[:2]:
+        row["response"] = None
+    pd.DataFrame(lists).to_csv(tmp_path / "lists.csv", index=False)
+    blanks = answerers(load([tmp_path / "lists.csv"]))[0][0].trials
+    assert (len(blanks), set(blanks.beside["once"])) == (14, {1}), "what was not given is no other item"
     errors = [{"id": "S1", "set_size": size, "error": 4.5 * size} for size in (1, 2) for _ in range(3)]
     pd.DataFrame(errors).to_csv(tmp_path / "errors.csv", index=False)
     ((one,), _) = answerers(load([tmp_path / "errors.csv"]))
     assert (len(one.trials), one.trials.loads) == (6, (1, 2))
+    assert "it is not said what they were" in models_named("slots+swaps")[0].refusal(one.trials)
     nback = [
         {"id": "S1", "nback": n, "type": kind, "response": kind, "correct_answer": kind, "acc": 1}
         for n in (1, 2)

@@ -126,9 +126,7 @@ def _sampling(tree: ast.Module, path: Path) -> dict[str, Any]:
     sampling: dict[str, Any] = {}
     for call in ast.walk(tree):
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "create":
-            for keyword in call.keywords:
-                if keyword.arg in ("model", "messages"):
-                    continue
+            for keyword in (one for one in call.keywords if one.arg not in ("model", "messages")):
                 if keyword.arg not in _SAMPLING or not isinstance(keyword.value, ast.Constant):
                     raise SpanLabError(
                         f"{path}: the call of the server has {keyword.arg}={ast.unparse(keyword.value)}, which no"

@@ -475,9 +475,7 @@ def _answers(source: _Source, plan: Sequence[PlannedTrial]) -> Iterator[tuple[li
     """For each trial what is seen on the way, given how the answers went, and the answers."""
     for planned, (block, _) in zip(plan, source.blocks, strict=True):
         percepts, asked = [], 0
-        for step in planned.compile(source.paradigm, _GENERATOR).steps:
-            if not step.percept.model_step:
-                continue
+        for step in (one for one in planned.compile(source.paradigm, _GENERATOR).steps if one.percept.model_step):
             if asked:
                 percepts.append(step.shown_after("right" if block.trials[asked - 1].correct else "wrong"))
             else:

@@ -118,8 +118,7 @@ def notebook(
         *cells,
         "for n in n_list:\n    print(n)\n",
     ]
-    path = folder / f"{name}.ipynb"
-    path.write_text(
+    (path := folder / f"{name}.ipynb").write_text(
         json.dumps(
             {"cells": [{"cell_type": "code", "source": source.splitlines(keepends=True)} for source in sources]}
         ),
@@ -162,8 +161,9 @@ def as_here(
     """What SpanLab sends with a preset that was written to a file."""
     import yaml
 
-    path = folder / "preset.yaml"
-    path.write_text(yaml.safe_dump(preset, allow_unicode=True, sort_keys=False, width=10_000), "utf-8")
+    (path := folder / "preset.yaml").write_text(
+        yaml.safe_dump(preset, allow_unicode=True, sort_keys=False, width=10_000), "utf-8"
+    )
     said, verdict, percepts = iter(replies), "right", []
     for step in trial.steps:
         percepts.append(step.shown_after(verdict))
@@ -278,8 +278,7 @@ def test_another_level_or_grid_has_no_text(tmp_path: Path) -> None:
 
 
 def test_the_command_writes_a_file_for_each_notebook(run: Run, tmp_path: Path) -> None:
-    folder = tmp_path / "study"
-    folder.mkdir()
+    (folder := tmp_path / "study").mkdir()
     for name in ("verbal", "spatial_3*3"):
         notebook(folder, name, (BARE,) * 3)
     (folder / "analysis.ipynb").write_text("{}", "utf-8")

@@ -368,8 +368,7 @@ def test_what_is_malformed_is_named_with_file_key_and_trial(tmp_path: Path, name
     ids=lambda value: repr(value)[:30],
 )
 def test_files_that_hold_no_results(tmp_path: Path, text: str | bytes, said: str) -> None:
-    file = tmp_path / "all_trials_verbal.json"
-    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    (file := tmp_path / "all_trials_verbal.json").write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(SpanLabError) as error:
         import_results([file], tmp_path / "data")
     assert str(error.value).startswith(str(file)) or said.startswith("holds no finished")

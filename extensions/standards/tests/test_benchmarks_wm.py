@@ -14,8 +14,7 @@ from spanlab.human_data import of_persons, persons
 
 
 def test_raw_files_become_response_tables(run: Run, tmp_path: Path) -> None:
-    raw = tmp_path / "raw" / "somewhere"
-    raw.mkdir(parents=True)
+    (raw := tmp_path / "raw" / "somewhere").mkdir(parents=True)
     (raw / "Adam.ChangeDet.dat").write_text("1 2 0 1 \n1 2 1 1 \n1 4 1 0 \n2 4 0 1 \n", encoding="utf-8")
     (raw / "oberauer.kliegl.mu1.dat").write_text(
         "1 0 1 6000 5993 4 0  5 4 0 8736 \n1 2 2 6000 5993 4 100  3 3 1 900 4 5 0 700 \n"

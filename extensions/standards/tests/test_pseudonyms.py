@@ -209,8 +209,7 @@ def test_the_attack_finds_everybody_by_name(form: str, new: Path, tmp_path: Path
 
 
 def test_what_a_session_shares_is_a_matter_of_its_own(old: Path, new: Path, tmp_path: Path) -> None:
-    both = tmp_path / "both"
-    both.mkdir()
+    (both := tmp_path / "both").mkdir()
     for source in (old, new):
         (both / source.parent.name).symlink_to(source)
     rows = [
@@ -309,8 +308,7 @@ def named_by_what_is_drawn(guesses: dict[str, Path], found: Path, folder: Path) 
 def test_trials_made_again_name_nobody_among_new_sessions_or_where_old_ones_are_left_out(
     form: str, old: Path, new: Path, guesses: dict[str, Path], tmp_path: Path
 ) -> None:
-    both = tmp_path / "both"
-    both.mkdir()
+    (both := tmp_path / "both").mkdir()
     for source in (old, new):
         (both / source.parent.name).symlink_to(source)
     if form in NO_TRIALS:

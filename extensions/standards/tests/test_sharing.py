@@ -44,8 +44,7 @@ ANSWERS: dict[str, Answer] = {"rating": 3, "text": "geheim", "choice": "no", "se
 
 @pytest.fixture
 def answered(tmp_path: Path) -> Callable[..., Path]:
-    path = tmp_path / "questions.yaml"
-    path.write_text(QUESTIONS, encoding="utf-8")
+    (path := tmp_path / "questions.yaml").write_text(QUESTIONS, encoding="utf-8")
     paradigm = load_paradigm(str(path))
 
     def say(percept: Percept, number: int) -> Response:

@@ -31,8 +31,7 @@ PSYCHOPY = (
 
 
 def psychopy(path: Path, text: str = PSYCHOPY, name: str = "P01_stroop.csv") -> Path:
-    file = path / name
-    file.write_text(text, encoding="utf-8-sig")
+    (file := path / name).write_text(text, encoding="utf-8-sig")
     return file
 
 
@@ -176,8 +175,7 @@ def test_opensesame_and_labjs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("place", ["func", "eeg", "beh"])
 def test_events_of_anybodys_bids(tmp_path: Path, place: str) -> None:
-    folder = tmp_path / "ds" / "sub-04" / "ses-2" / place
-    folder.mkdir(parents=True)
+    (folder := tmp_path / "ds" / "sub-04" / "ses-2" / place).mkdir(parents=True)
     (tmp_path / "ds" / "dataset_description.json").write_text("{}", encoding="utf-8")
     (folder / "sub-04_ses-2_task-nback_run-1_events.tsv").write_text(
         "onset\tduration\ttrial_type\tresponse_time\taccuracy\n0\t0.5\ttarget\tn/a\t0\n2\t0.5\tnontarget\t0.51\t1\n",
@@ -381,8 +379,9 @@ def test_a_file_without_a_header_needs_names_and_says_so_once(run: Run, tmp_path
 
 
 def test_a_recipe_makes_a_wide_table_long_and_calculates(tmp_path: Path) -> None:
-    file = tmp_path / "sub-12_lists.csv"
-    file.write_text("list,item1,item2,resp1,resp2,t1,t2\n1,a,b,a,-9,0.5,1.5\n2,c,d,d,d,0.25,9.0\n", encoding="utf-8")
+    (file := tmp_path / "sub-12_lists.csv").write_text(
+        "list,item1,item2,resp1,resp2,t1,t2\n1,a,b,a,-9,0.5,1.5\n2,c,d,d,d,0.25,9.0\n", encoding="utf-8"
+    )
     (tmp_path / "r.yaml").write_text(
         "columns: {participant: 'FILE: sub-(\\d+)', trial: list}\n"
         "long: {number: serial_position, columns: {correct_answer: 'item{}', answer: 'resp{}', rt_ms: 't{}'}}\n"
@@ -407,8 +406,7 @@ def test_a_calculation_replaces_a_column_of_the_same_name(tmp_path: Path) -> Non
 def test_a_calculation_runs_no_code(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("id,acc\n1,1\n", encoding="utf-8")
     for wanted in ("__import__('os').getcwd()", "acc.sum()", "[acc]", "acc if acc else 0"):
-        recipe = tmp_path / "r.yaml"
-        recipe.write_text(json.dumps({"columns": {"correct": wanted}}), encoding="utf-8")
+        (recipe := tmp_path / "r.yaml").write_text(json.dumps({"columns": {"correct": wanted}}), encoding="utf-8")
         with pytest.raises(Exception, match="has no column"):
             load([tmp_path / "t.csv"], recipe=read_recipe(str(recipe)))
 

@@ -58,8 +58,9 @@ GRID: dict[str, Any] = {"model.architecture": ["rnn", "gru"], "model.hidden": [6
 
 def write(folder: Path, grid: dict[str, Any] = GRID, **changes: Any) -> Path:
     (folder / "toy.yaml").write_text(yaml.safe_dump(TOY), encoding="utf-8")
-    path = folder / "sweep.yaml"
-    path.write_text(yaml.safe_dump({"name": "small", "base": "toy.yaml", "grid": grid, **changes}), encoding="utf-8")
+    (path := folder / "sweep.yaml").write_text(
+        yaml.safe_dump({"name": "small", "base": "toy.yaml", "grid": grid, **changes}), encoding="utf-8"
+    )
     return path
 
 

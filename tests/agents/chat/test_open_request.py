@@ -136,8 +136,7 @@ def test_what_other_editors_write_is_read_and_files_that_a_preset_names_lie_besi
 ) -> None:
     """From Windows: a byte order mark, its line ends, a name in capitals, umlauts; and the program
     runs in another folder."""
-    folder = tmp_path / "Müde Studentin"
-    folder.mkdir()
+    (folder := tmp_path / "Müde Studentin").mkdir()
     (folder / "PERSONA.YAML").write_bytes(
         b"\xef\xbb\xbf"
         + "about: müde\r\nsettings:\r\n  preamble: |\r\n    Du bist müde.\r\n    Antworte kurz.\r\n  likelihoods:"

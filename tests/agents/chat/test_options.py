@@ -9,7 +9,9 @@ import pytest
 from chat_trials import HERE, hold, turns
 
 from spanlab.agents.chat import ChatAgent, ChatSettings
+from spanlab.agents.chat.messages import Reply
 from spanlab.agents.chat.options import as_written
+from spanlab.agents.chat.reading.extraction import read_reply
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import ResponseKind, compile_trial, list_paradigms, load_paradigm
 
@@ -59,6 +61,12 @@ def test_answers_are_recorded_as_the_paradigm_has_them() -> None:
             TRIALS[0], CD, settings(option_signs="letters", option_order="reversed"), lambda *_, reply=reply: reply
         )
         assert answer.value == value, reply
+        again = read_reply(
+            kind_of(TRIALS[0]),
+            Reply(content=reply, latency_ms=1),
+            settings(option_signs="letters", option_order="reversed"),
+        )
+        assert again[1].value == value, "also of the record"
         assert answer.raw == reply
 
 

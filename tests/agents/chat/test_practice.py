@@ -241,6 +241,15 @@ def test_of_practice_nothing_is_told_but_the_verdicts(tmp_path: Path, monkeypatc
     assert bare(asked) == bare(forged)
 
 
+def test_examples_are_the_same_before_all_trials_with_the_same_instructions() -> None:
+    """Else a model would answer as in the examples: in both paradigms a level says what is right, but of n."""
+    for name, different in (("two_lists", 1), ("axcpt", 1), ("nback_verbal", 3)):
+        paradigm = load_paradigm(name)
+        plan = plan_session(paradigm, seed=4, trials=24, design=SessionDesign())
+        apart = UnseenTrials(paradigm, "corrected", 4, plan)
+        assert len({apart.examples(planned.levels, 2)[0].name for planned in plan}) == different, name
+
+
 def test_no_practice_trial_and_no_example_has_a_list_of_the_sessions_own() -> None:
     plan = plan_session(CD, seed=4, trials=60, design=SessionDesign())
     own = {list_of(planned.compile(CD, "corrected")) for planned in plan}

@@ -267,8 +267,7 @@ def test_settings_that_cannot_go_together_are_told() -> None:
 
 
 def test_a_questionnaire_is_not_given_without_its_questions(tmp_path: Path) -> None:
-    path = tmp_path / "after.yaml"
-    path.write_text(
+    (path := tmp_path / "after.yaml").write_text(
         "paradigm: after\nversion: 1\ntitle: Afterwards\nquestionnaire: true\ninstructions: {en: Please"
         " answer.}\ntimeline:\n  - {phase: effort, show: {blank: {}}, ask: {rating: {from: 1, to: 7}, prompt: {en: Did"
         " you try hard?}}}\n",

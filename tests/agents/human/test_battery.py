@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 from effort import HANGS_S
-from session_tools import command, one_thread, spanlab
+from session_tools import command, ended_well, one_thread, spanlab
 from x_server import x_server
 
 from spanlab.sessions import find_sessions, read_responses, read_session
@@ -149,9 +149,8 @@ class Laboratory:
         return self.ends(self.begins(incident, stage, "run", "study.yaml", "--data", "data", *arguments))
 
     def says(self, *arguments: str) -> str:
-        done = spanlab(*arguments, cwd=self.folder, env=self.environment)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        done = ended_well(spanlab(*arguments, cwd=self.folder, env=self.environment))
+        return done
 
 
 def question_of(task: str) -> str:
@@ -201,16 +200,17 @@ def test_a_battery_with_a_kill_an_unplugged_keyboard_and_somebody_who_withdraws(
     assert "groups: long 1 of 2, short 1 of 2" in lab.says("study", "status", "study.yaml", "--data", "data")
     assert "1 sessions" not in lab.says("study", "withdraw", "study.yaml", "P02", "--data", "data", "--yes")
     # The third one, who is simulated, takes no place of people.
-    done = subprocess.run(
-        command("run", "study.yaml", "--data", "data", "--simulate", "ideal@20"),
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env=lab.environment,
-        timeout=10 * HANGS_S,
-        check=False,
+    ended_well(
+        subprocess.run(
+            command("run", "study.yaml", "--data", "data", "--simulate", "ideal@20"),
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env=lab.environment,
+            timeout=10 * HANGS_S,
+            check=False,
+        )
     )
-    assert done.returncode == 0, done.stderr
 
     table = lab.says("study", "status", "study.yaml", "--data", "data")
     first = next(line for line in table.splitlines() if "P01" in line)

@@ -153,7 +153,16 @@ def test_the_setting_is_a_word_or_has_parts() -> None:
 
 
 def test_keys_are_named_by_the_signs_on_them() -> None:
-    signs = {"y": "yY", "minus": "-_", "slash": "/?", "2": "é2", "6": "-6", "": "ßẞ"}
+    signs = {
+        "y": "yY",
+        "minus": "-_",
+        "slash": "/?",
+        "2": "é2",
+        "6": "-6",
+        "ssharp": "ßẞ",
+        "adiaeresis": "äÄ",
+        ")": ")°",
+    }
     assert {name: named(*map(ord, both)) for name, both in signs.items()} == {name: name for name in signs}
     assert (
         named(0xFF51, 0) == named(0x6C6, 0x6E6) == named(0x1008FF13, 0x1008FF13) == ""

@@ -226,8 +226,7 @@ def test_mistakes_in_translations_are_told_with_their_lines(tmp_path: Path, text
 
 
 def test_inherited_translations_may_be_of_texts_that_ones_own_timeline_has_not(tmp_path: Path) -> None:
-    file = tmp_path / "own.yaml"
-    file.write_text(
+    (file := tmp_path / "own.yaml").write_text(
         BASE + "timeline: [{phase: x, show: {text: 'Hallo'}, ask: {choice: {options: [a, b], keys: [a, b]}, answer:"
         " a}}]\ntranslations: {de: {Hallo: Moin}}\n",
         encoding="utf-8",

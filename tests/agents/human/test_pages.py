@@ -7,7 +7,9 @@ import itertools
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -18,9 +20,12 @@ from session_tools import AtTheWindow, take
 
 from spanlab.agents.human import WindowOptions
 from spanlab.agents.human.display.colours import ACCENT, ACCENT_STRONG, MUTED, ON_ACCENT, TEXT
+from spanlab.agents.human.input.answering import Press
+from spanlab.agents.human.pages import between_trials
 from spanlab.agents.human.pages.between_trials import blocks, lay_out, page_letter
 from spanlab.agents.human.pages.pictured import Strip, fitted
 from spanlab.agents.human.participant import Participant
+from spanlab.agents.human.trial_player import Player
 from spanlab.agents.window import Option, PageContent
 from spanlab.core.errors import SpanLabError
 from spanlab.core.locale import sentence
@@ -34,7 +39,7 @@ from spanlab.paradigms.preview.example import (
     example_levels,
     worked_answers,
 )
-from spanlab.sessions import Runner, read_responses
+from spanlab.sessions import Request, Runner, begin, read_responses, reopen
 from spanlab.sessions.practice import NotPassedError
 from spanlab.sessions.record.reader import read_events
 from spanlab.stimuli.render.fonts import wrap
@@ -501,7 +506,62 @@ def test_the_first_page_is_in_the_sessions_language_and_has_an_example(tmp_path:
     assert agent.pages[-1].startswith("Vielen Dank")
 
 
+def test_each_question_of_an_example_has_its_own_reason() -> None:
+    displays = example_displays(load_paradigm("axcpt"), "en", {"trial_type": "BX", "delay_ms": 1000})
+    whys = [question.why.text and question.why.text.text_in("en") for one in displays for question in one.questions]
+    assert "only X after A" in str(whys[-1])
+    assert "only X after A" not in str(whys[:-1])
+
+
 # -- practice and pauses ---------------------------------------------------------------------------
+
+
+def test_a_result_of_practice_that_was_not_noted_is_noted_when_the_session_goes_on(tmp_path: Path) -> None:
+    """As after a power cut on the last page of practice."""
+    session = take(tmp_path, easy(tmp_path), Spoken(wrong), 1, practice=True)
+    events = session.folder / "events.jsonl"
+    before = events.read_bytes()
+    events.write_bytes(before[: before.index(b'{"event":"practice"')])
+    (session.folder / "responses.csv").unlink()
+    Runner(reopen(session.folder), Spoken(wrong)).run()
+    assert [event["rounds"] for event in read_events(session.folder) if event["event"] == "practice"] == [2]
+
+
+def test_nothing_comes_between_the_scanner_and_the_first_trial(tmp_path: Path) -> None:
+    agent = Spoken(right)
+    agent.await_pulse = lambda *_: agent.pages.append("SCANNER")  # type: ignore[method-assign]
+    agent.pulses = lambda: [0.0]  # type: ignore[method-assign]
+    paradigm, levels = load_paradigm("nback_verbal"), {"n": [3]}
+    plan = plan_session(paradigm, 1, SessionDesign(), levels=levels, trials=1)
+    session = begin(
+        tmp_path,
+        paradigm,
+        agent,
+        plan,
+        Request(1, practice=True, extra={"start": {"pulse": "5", "at": 1, "each_trial": False}}),
+    )
+    Runner(session, agent).run()
+    assert agent.pages[agent.pages.index("SCANNER") + 1].startswith("Thank you")
+
+
+def test_a_page_counts_anew_after_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second click of two on "Go on" is no answer to the page behind it."""
+    clock, ends = iter([0.0, 60.0]), list[Press]()
+    escape, soon, later = (
+        Press("key", at, key=name) for at, name in ((50.0, "escape"), (60.1, "space"), (60.5, "space"))
+    )
+    presses = SimpleNamespace(set_aside=list, take=iter([[escape], [soon], [later]]).__next__, aside=ends)
+    room = MagicMock(presses=presses, replace=lambda *_: next(clock))
+    monkeypatch.setattr(between_trials, "pause", lambda room, language: None)
+    between_trials._until(room, "en", lambda: None, lambda press: "on")
+    assert presses.ended_by == later
+
+
+def test_what_is_not_known_is_no_confirmation() -> None:
+    marker, step = MagicMock(), MagicMock()
+    step.take.return_value, step.sheet.presses = "mark", [{}]
+    Player._take(SimpleNamespace(marker=marker), step, MagicMock(), 0, 0.0)  # type: ignore[arg-type]
+    assert marker.answered.call_args.args[0] == "unknown"
 
 
 def test_practice_that_is_not_passed_is_recorded_and_the_session_goes_on(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from effort import HANGS_S
 from keyboards import Keyboards
 from paradigm_texts import short
-from session_tools import command, one_thread, spanlab
+from session_tools import command, ended_well, one_thread, spanlab
 from x_server import XServer, x_server
 
 from spanlab.sessions import read_responses
@@ -34,8 +34,7 @@ def server() -> Iterator[XServer]:
 
 def struck(data: Path, display: str, strike: Callable[[], object]) -> tuple[Path, subprocess.CompletedProcess[str]]:
     """A session with the simulated participant that something happens to in its third trial."""
-    file = data / "short.yaml"
-    file.write_text(SHORT, encoding="utf-8")
+    (file := data / "short.yaml").write_text(SHORT, encoding="utf-8")
     how = (
         "--simulate",
         "ideal@100",
@@ -81,8 +80,7 @@ def assert_told(folder: Path, done: subprocess.CompletedProcess[str], what: str,
     assert what in events[-1]["why"]
     before = read_responses(folder)
     assert before["trial"].nunique() >= 2
-    again = spanlab("resume", folder, env={**one_thread(), "DISPLAY": screen})
-    assert again.returncode == 0, again.stderr
+    ended_well(spanlab("resume", folder, env={**one_thread(), "DISPLAY": screen}))
     after = read_responses(folder)
     assert after["trial"].nunique() == TRIALS
     assert after[after["trial"].isin(before["trial"])].equals(before)

@@ -162,8 +162,7 @@ translations: {hy: {same: նույնը, different: տարբեր}}
 
 @pytest.mark.slow
 def test_a_paradigm_that_people_cannot_read_is_told_by_check_and_before_a_session(tmp_path: Path, dejavu: Path) -> None:
-    file = tmp_path / "own.yaml"
-    file.write_text(OWN, encoding="utf-8")
+    (file := tmp_path / "own.yaml").write_text(OWN, encoding="utf-8")
     with pytest.raises(ParadigmError) as caught:
         check_paradigm(file)
     assert "own.yaml:6 translations > hy > same: the typeface has no" in str(caught.value)

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lab_displays import FOUND, measured
 from processes import bench
+from session_tools import ended_well
 
 from spanlab.agents.human import Participant, WindowOptions
 from spanlab.agents.human.display.file import cited_display, read_display, write_display
@@ -347,16 +348,17 @@ def test_the_patch_is_white_on_first_frames_and_black_otherwise_and_the_canvas_i
 def test_a_display_is_measured_and_cited(screen: str, run: Run, tmp_path: Path) -> None:
     made = "from spanlab.cli import main; import sys; sys.argv = ['spanlab', *sys.argv[1:]]; main()"
     options = ["--screen-width", "34", "--distance", "57", "--seconds", "1", "-o", "display.yaml"]
-    done = subprocess.run(
-        [sys.executable, "-c", made, "display", *options],
-        capture_output=True,
-        text=True,
-        timeout=HANGS_S,
-        cwd=tmp_path,
-        stdin=subprocess.DEVNULL,
+    done = ended_well(
+        subprocess.run(
+            [sys.executable, "-c", made, "display", *options],
+            capture_output=True,
+            text=True,
+            timeout=HANGS_S,
+            cwd=tmp_path,
+            stdin=subprocess.DEVNULL,
+        )
     )
-    assert done.returncode == 0, done.stderr
-    assert "cannot be known" in done.stdout  # there is no vsync under Xvfb, and nothing is made up
+    assert "cannot be known" in done  # there is no vsync under Xvfb, and nothing is made up
     found = read_display(tmp_path / "display.yaml")
     assert found.refresh.hz is None
     assert found.refresh.paced_hz == 60.0

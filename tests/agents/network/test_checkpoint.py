@@ -127,8 +127,7 @@ def test_a_missing_network_is_told_with_what_there_is(tmp_path: Path) -> None:
 
 
 def test_names_and_files_lead_to_the_same_network(tmp_path: Path) -> None:
-    copy = tmp_path / "copy.pt"
-    copy.write_bytes(locate("laptop").read_bytes())
+    (copy := tmp_path / "copy.pt").write_bytes(locate("laptop").read_bytes())
     by_name, by_file = NetworkAgent("laptop"), NetworkAgent(f"network:{copy}")
     assert by_name.name == "network:laptop"
     assert by_file.name == f"network:{copy}"

@@ -58,8 +58,7 @@ PROGRAM = textwrap.dedent("""
 
 
 def command(folder: Path, values: dict[str, Any], how: str, *before: str) -> list[str]:
-    program = folder.parent / "program.py"
-    program.write_text(PROGRAM, encoding="utf-8")
+    (program := folder.parent / "program.py").write_text(PROGRAM, encoding="utf-8")
     return [sys.executable, *before, str(program), json.dumps(values), str(folder), how]
 
 

@@ -395,8 +395,7 @@ def test_every_trial_comes_once_before_any_comes_again() -> None:
     ],
 )
 def test_a_wrong_config_is_refused_with_its_place(tmp_path: Path, text: str, said: str) -> None:
-    path = tmp_path / "x.yaml"
-    path.write_text(text, encoding="utf-8")
+    (path := tmp_path / "x.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(SpanLabError, match=said):
         read_config(path)
 

@@ -62,8 +62,7 @@ def tiny(folder: Path, resume: bool = False, stop_after: int | None = None, **ch
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Vectors of all nouns, and of other words."""
-    path = tmp_path_factory.mktemp("vectors") / "glove.txt"
-    path.write_bytes(
+    (path := tmp_path_factory.mktemp("vectors") / "glove.txt").write_bytes(
         FORMS["glove"]({word: 5 * vector for word, vector in some_vectors(["the", *reversed(nouns()), "of"]).items()})
     )
     return path
@@ -73,8 +72,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def trained(tmp_path_factory: pytest.TempPathFactory, file: Path) -> Path:
     """A network that was trained a little on vectors from the file, and the file gone."""
     folder = tmp_path_factory.mktemp("trained")
-    copy = folder / "copy.txt"
-    copy.write_bytes(file.read_bytes())
+    (copy := folder / "copy.txt").write_bytes(file.read_bytes())
     tiny(folder, vectors=str(copy))
     copy.unlink()
     return folder / "tiny.pt"
@@ -118,8 +116,7 @@ def test_random_vectors_are_made_again_from_their_seed(tmp_path: Path) -> None:
 
 
 def test_a_run_is_not_resumed_with_other_vectors(file: Path, tmp_path: Path) -> None:
-    copy = tmp_path / "copy.txt"
-    copy.write_bytes(file.read_bytes())
+    (copy := tmp_path / "copy.txt").write_bytes(file.read_bytes())
     with pytest.raises(SpanLabError, match="interrupted"):
         tiny(tmp_path / "run", stop_after=2, vectors=str(copy))
     copy.write_bytes(FORMS["glove"](some_vectors(nouns())))
@@ -139,10 +136,10 @@ def test_frames_and_words_can_be_learned_together(tmp_path: Path) -> None:
 
 
 def test_problems_of_vectors_are_sentences(file: Path, tmp_path: Path) -> None:
-    few = tmp_path / "few.txt"
-    few.write_bytes(FORMS["glove"](some_vectors(nouns()[:150])))
-    wrong = tmp_path / "wrong.yaml"
-    wrong.write_text("extends: lsr\nparadigm: wrong\nnetwork: {input: frames}\n", encoding="utf-8")
+    (few := tmp_path / "few.txt").write_bytes(FORMS["glove"](some_vectors(nouns()[:150])))
+    (wrong := tmp_path / "wrong.yaml").write_text(
+        "extends: lsr\nparadigm: wrong\nnetwork: {input: frames}\n", encoding="utf-8"
+    )
     vsr = [{"paradigm": "vsr", "train_trials": 4}]
     cases: list[tuple[dict[str, Any], str]] = [
         ({"vectors": str(tmp_path / "none.txt")}, "there is no file of word vectors at"),

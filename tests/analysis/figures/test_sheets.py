@@ -19,6 +19,7 @@ from spanlab.analysis.data.scoring import WHO, score_table
 from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.figures.charts import Sheet, draw, held, sheet_for, text_width, wrapped
 from spanlab.analysis.figures.effect_figure import effect_chart, looks_of
+from spanlab.analysis.figures.figure import with_bars
 from spanlab.analysis.means.over_people import of_each_person, within_people
 from spanlab.core.errors import SpanLabError
 
@@ -43,6 +44,10 @@ def people() -> pd.DataFrame:
         *parts,
         responses(lambda length, position: 0.6, lengths=[3, 12], agent="network:test", kind="network", repetitions=12),
     )
+
+
+def test_what_has_no_bars_within_people_has_no_others_in_their_place() -> None:
+    assert with_bars(pd.DataFrame({"mean": [1.0], "low": [0.0], "high": [2.0]}), "within")["low"].isna().all()
 
 
 @pytest.mark.sampled(1)

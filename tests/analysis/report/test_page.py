@@ -273,8 +273,9 @@ def test_answerers_and_intervals_can_be_switched_off_in_every_figure(report: Pat
         "document.querySelector('button.who[data-agent^=ideal]').click();"
         " document.querySelector('button.who.intervals').click()"
     )
-    page = tmp_path / "clicked.html"
-    page.write_text(f"{html[:end]}<script>setTimeout(() => {{ {click} }}, 8000)</script>{html[end:]}", encoding="utf-8")
+    (page := tmp_path / "clicked.html").write_text(
+        f"{html[:end]}<script>setTimeout(() => {{ {click} }}, 8000)</script>{html[end:]}", encoding="utf-8"
+    )
     before, after = (visited(one, tmp_path).stdout for one in (report, page))
     drawn = re.compile(r'aria-label="[^"]*who: ideal')
     bars = re.compile(r'aria-roledescription="rule mark"')
@@ -395,8 +396,7 @@ def test_timing_verdicts_and_what_rules_left_out_stand_on_the_page(data: Path, t
     assert re.search(r"pass good, P-good[\d,]+ of [\d,]+ timed displays on plan", text)
     assert re.search(r"look bad, P-bad.*3 displays off plan without a recorded late frame", text)
     assert re.search(r"spanlab timing \S+bad \S+good", text)
-    rules = tmp_path / "rules.yaml"
-    rules.write_text(
+    (rules := tmp_path / "rules.yaml").write_text(
         "exclude:\n  - {leave_out: sessions, where: timing, above: 0, reason: timing did not hold}\n", encoding="utf-8"
     )
     options = Options(rules=read_rules(rules), rules_file=rules)

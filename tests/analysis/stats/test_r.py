@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from observed import along, table, together
+from session_tools import ended_well
 
 from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.stats.laplace import Laplace, fit
@@ -92,8 +93,7 @@ def test_lme4_has_the_same_estimates(tmp_path: Path, by: str) -> None:
     answers = answers if by else answers[answers["agent"] == "participant"]  # one cell
     cells = sort_cells(score_table(answers), "vsr", by)
     _, script = write_r(cells, tmp_path)
-    done = subprocess.run(["Rscript", str(script)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    ended_well(subprocess.run(["Rscript", str(script)], capture_output=True, text=True, check=False))
     theirs = pd.read_csv(tmp_path / "vsr_cells.csv").set_index("cell")
     rows = cells.items.groupby(["cell", *cells.components])["correct"].agg(["sum", "size"]).reset_index()
     levels = [rows[name].to_numpy() for name in cells.components]

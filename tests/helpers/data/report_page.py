@@ -44,6 +44,7 @@ def read(report: Path) -> Page:
 def unfolded(report: Path, folder: Path) -> Path:
     """Write a report's page with everything open that is folded at first, whose figures are then
     drawn at once."""
-    page = folder / "unfolded.html"
-    page.write_text(report.read_text(encoding="utf-8").replace("<details", "<details open"), encoding="utf-8")
+    (page := folder / "unfolded.html").write_text(
+        report.read_text(encoding="utf-8").replace("<details", "<details open"), encoding="utf-8"
+    )
     return page

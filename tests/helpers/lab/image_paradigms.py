@@ -49,6 +49,5 @@ def write_faces(folder: Path, text: str = FACES, name: str = "faces.yaml", **sav
     (folder / "faces").mkdir(parents=True, exist_ok=True)
     for number in range(1, 5):
         pattern(number).save(folder / "faces" / f"{number}.png", **save)
-    path = folder / name
-    path.write_text(text, encoding="utf-8")
+    (path := folder / name).write_text(text, encoding="utf-8")
     return path

@@ -124,8 +124,7 @@ class Rehearsed(SimulatedEpisode):
 
 
 def main(folder: Path) -> None:
-    file = folder / "short.yaml"
-    file.write_text(SHORT, encoding="utf-8")
+    (file := folder / "short.yaml").write_text(SHORT, encoding="utf-8")
     paradigm = load_paradigm(str(file))
     with virtual_screen(1024, 768):
         agent = Rehearsal()

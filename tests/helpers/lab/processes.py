@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from effort import HANGS_S
+from session_tools import ended_well
 from study_files import Guest, take
 
 from spanlab.sessions.studies.study import load_study
@@ -24,11 +25,12 @@ _SPAWN = multiprocessing.get_context("spawn")
 def bench(program: str, *arguments: object, seconds: float = 3600, **environment: str) -> Any:
     """What a program of the helpers, such as ``lab/lab_bench``, prints in its last line, as JSON."""
     words = [sys.executable, str(_HELPERS / f"{program}.py"), *map(str, arguments)]
-    done = subprocess.run(
-        words, capture_output=True, text=True, timeout=seconds, check=False, env={**os.environ, **environment}
+    done = ended_well(
+        subprocess.run(
+            words, capture_output=True, text=True, timeout=seconds, check=False, env={**os.environ, **environment}
+        )
     )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return json.loads(done.stdout.splitlines()[-1])
+    return json.loads(done.splitlines()[-1])
 
 
 def spawned(work: Callable[..., None], *arguments: Any) -> int | None:

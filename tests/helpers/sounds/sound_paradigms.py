@@ -51,6 +51,5 @@ def write_tones(folder: Path, text: str = TONES, name: str = "tones.yaml", **sav
     """The paradigm with its sounds in a folder, and the path of its file."""
     for number in range(1, 5):
         write_sound(folder / "tones" / f"{number}.wav", number, **save)
-    path = folder / name
-    path.write_text(text, encoding="utf-8")
+    (path := folder / name).write_text(text, encoding="utf-8")
     return path

@@ -328,8 +328,7 @@ def test_hostile_files_neither_hang_nor_fill_the_memory(tmp_path: Path, name: st
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["loops that do nothing", "crossed factors", "huge trial counts", "doubling draws"])
 def test_checking_hostile_files_ends(tmp_path: Path, name: str) -> None:
-    path = tmp_path / "broken.yaml"
-    path.write_text(str(HOSTILE[name]), encoding="utf-8")
+    (path := tmp_path / "broken.yaml").write_text(str(HOSTILE[name]), encoding="utf-8")
     with at_most(4 * MUCH), suppress(SpanLabError):
         assert "small is fine" in check_paradigm(path)
 

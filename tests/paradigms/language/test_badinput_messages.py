@@ -92,8 +92,9 @@ TYPES = [
     one(step("show: {blank: {}, ms: {uniform: [5]}}"), "small.yaml:6 timeline step 1 > show > ms: expected {uniform: [shortest, longest]} in ms; found {'uniform': [5]}"),
     one(step("show: {blank: {}, for_machines: yes}"), "small.yaml:6 timeline step 1 > show > for_machines: expected true or false; found 'yes'"),
     one(step("show: {blank: {}}, model_steps: 3"), "small.yaml:6 timeline step 1 > model_steps: expected 0 (people only) or 1; found 3. A step that lasts longer is written with 'repeat'"),
+    one("- {phase: p, show: {blank: {}}, record: {soa: 1}}\n" + PROBE, "small.yaml:6 timeline step 1 > record: a step that asks nothing has no row in the table, so it cannot record"),
     one(step("show: {blank: {}}, record: 5"), "small.yaml:6 timeline step 1 > record: expected names with values, such as {serial_position: =number}; found 5"),
-    one(step("show: {blank: {}}, record: {serial_position: first}"), "small.yaml:6 timeline step 1 > record > serial_position: serial_position is a whole number; found 'first'"),
+    one(ask("choice: {options: 2}, answer: 0}, record: {serial_position: first"), "small.yaml:6 timeline step 1 > record > serial_position: serial_position is a whole number; found 'first'"),
     one(step("show: {blank: {}}, record: {cells: [1, 2]}"), "small.yaml:6 timeline step 1 > record > cells: one number, word, true, false or null fits into the response table; found [1, 2]"),
     one(ask("choice: {options: 2}, answer: 0, ends: onanswer"), "small.yaml:6 timeline step 1 > ask > ends: expected on_answer or on_time; found 'onanswer'; did you mean 'on_answer'?"),
     one(ask("choice: {options: 2}, answer: 0, counts: all"), "small.yaml:6 timeline step 1 > ask > counts: expected first or last; found 'all'"),
@@ -182,7 +183,7 @@ COMPILING = [
     one(PROBE, "small.yaml:6 draw > a: '=1 / 0': division by zero (with seed 1)", draw="a: =1 / 0"),
     one(PROBE, "small.yaml:7 draw > b: '=a[3]': there is no place 3: the list has 2, counted from 0 (with seed 1)", draw="a: [1, 2]\nb: '=a[3]'"),
     one(PROBE, "small.yaml:7 draw > b: '=a.finl': no field 'finl'; did you mean 'final'? (with seed 1)", draw="a: {marker_walk: {boxes: 1, updates: 1}}\nb: =a.finl"),
-    one(step("show: {blank: {}}, record: {serial_position: =1 / 2}"), "small.yaml:6 timeline step 1 > record > serial_position: serial_position is a whole number; found 0.5 (with seed 1)"),
+    one(ask("choice: {options: 2}, answer: 0}, record: {serial_position: =1 / 2"), "small.yaml:6 timeline step 1 > record > serial_position: serial_position is a whole number; found 0.5 (with seed 1)"),
 ]  # fmt: skip
 
 
@@ -318,6 +319,5 @@ def test_scalars_are_those_of_yaml_1_2() -> None:
 
 def test_words_that_look_like_something_else_reach_the_trial_as_they_stand(tmp_path: Path) -> None:
     timeline = asked("- {phase: p, show: {blank: {}}, ask: {choice: {options: [no, 012]}, answer: no}}")
-    path = tmp_path / "small.yaml"
-    path.write_text(text(timeline, factors="a: [no, 012, 1.0, true]"), encoding="utf-8")
+    (path := tmp_path / "small.yaml").write_text(text(timeline, factors="a: [no, 012, 1.0, true]"), encoding="utf-8")
     assert load_paradigm(path).factors["a"].levels == ("no", "012", 1.0, True)

@@ -16,6 +16,7 @@ import pytest
 from command_line import Run, complaint
 from hypothesis import given
 from hypothesis import strategies as st
+from session_tools import ended_well
 
 import spanlab
 from spanlab.core import doors
@@ -97,13 +98,15 @@ def test_a_bare_installation_is_small_and_works(tmp_path: Path) -> None:
     copy = tmp_path / "source"
     left_out = {".venv", ".git", "build", "data", "runs", "demo", "report", "spanlab.egg-info"}
     shutil.copytree(ROOT, copy, ignore=lambda folder, _: left_out if Path(folder) == ROOT else {"__pycache__"})
-    done = subprocess.run(
-        [python, "-m", "pip", "install", "-q", "-c", copy / "constraints.txt", copy], capture_output=True, text=True
+    ended_well(
+        subprocess.run(
+            [python, "-m", "pip", "install", "-q", "-c", copy / "constraints.txt", copy], capture_output=True, text=True
+        )
     )
-    assert done.returncode == 0, done.stderr
     (site,) = (tmp_path / "bare" / "lib").glob("python*/site-packages")
     assert sum(path.stat().st_size for path in site.rglob("*") if path.is_file()) < 480e6
     assert not {"pyarrow", "vl_convert"} & set(os.listdir(site))
     for words in ("replay vsr --agent ideal --trials 4", "stats data", "compare data -o report"):
-        done = subprocess.run([python, "-m", "spanlab", *words.split()], capture_output=True, text=True, cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
+        ended_well(
+            subprocess.run([python, "-m", "spanlab", *words.split()], capture_output=True, text=True, cwd=tmp_path)
+        )

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from effort import HANGS_S
 from lab_pages import ENGLISH
+from session_tools import ended_well
 from study_files import STUDY, study_in, take
 
 from spanlab.sessions.studies.visit import VisitRequest, check_request
@@ -188,11 +189,12 @@ def test_cancelling_begins_nothing(desk: Any, tmp_path: Path) -> None:
 def _says(**environment: str) -> str:
     code = "from spanlab.agents.human.pages.dialog import ask\nfrom spanlab.core.errors import SpanLabError\ntry:\n    ask('x', [], lambda typed: {})\nexcept SpanLabError as error:\n    print(error)"
     clean = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env={**clean, **environment}, capture_output=True, text=True, timeout=HANGS_S
+    done = ended_well(
+        subprocess.run(
+            [sys.executable, "-c", code], env={**clean, **environment}, capture_output=True, text=True, timeout=HANGS_S
+        )
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return done
 
 
 @pytest.mark.slow

@@ -161,8 +161,9 @@ def test_balance_that_the_chosen_levels_cannot_have_is_told_by_check(run: Run, t
         f"{paradigm}designs: {{human: {{repetitions: 4, balance: [answer], factors: {{a: [1]}}}}}}\n"
     )
     for level, status in ((1, 0), (2, 1)):
-        study = tmp_path / "study.yaml"
-        study.write_text(f"study: s\ntitle: S\nparadigms: [{{paradigm: small.yaml, set: {{a: {level}}}}}]\n")
+        (study := tmp_path / "study.yaml").write_text(
+            f"study: s\ntitle: S\nparadigms: [{{paradigm: small.yaml, set: {{a: {level}}}}}]\n"
+        )
         found, _, err = run("check", study)
         assert found == status, err
     assert "study.yaml paradigms > small: small: balance: among" in err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +15,9 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from spanlab.agents.chat import ChatSettings
+from spanlab.agents.chat.episode import ChatEpisode
+from spanlab.agents.chat.likelihoods import Scorer
+from spanlab.agents.chat.messages import Reply
 from spanlab.agents.chat.reading.constrained import json_sentence, response_format
 from spanlab.agents.chat.reading.extraction import check_extraction, read
 from spanlab.agents.chat.reading.logprobs import answer_logprobs, answer_probabilities
@@ -267,6 +271,19 @@ def test_tokens_of_one_answer_are_added() -> None:
     assert found is not None
     assert {answer: math.exp(one) for answer, one in found.items()} == pytest.approx({"m": 0.7, "-": 0.2})
     assert answer_probabilities(MATCH, found) == pytest.approx({"m": 7 / 9, "-": 2 / 9})
+
+
+def test_probabilities_of_what_is_thought_are_none_of_answers() -> None:
+    """Neither in the record, nor where they stand for the likelihood of an answer."""
+    episode, scorer = SimpleNamespace(_settings=ChatSettings.read({})), SimpleNamespace(_way="top")
+    said, thought = (
+        Reply(content=text, latency_ms=1, first_logprobs={"m": -0.1, "-": -3.0}) for text in ("m", "Okay</think>\n\nm")
+    )
+    assert ChatEpisode._probabilities(episode, MATCH, said)["answer_probabilities"]  # type: ignore[arg-type]
+    assert ChatEpisode._probabilities(episode, MATCH, thought) == {}  # type: ignore[arg-type]
+    Scorer.check(scorer, said)  # type: ignore[arg-type]
+    with pytest.raises(SpanLabError, match="does not say how probable the first token"):
+        Scorer.check(scorer, thought)  # type: ignore[arg-type]
 
 
 def test_the_beginning_of_an_answer_stands_for_it_where_no_other_begins_so() -> None:

@@ -30,6 +30,7 @@ GRID = Choice.model_validate({"options": 9, "layout": "3x3"})
 THREE_PLACES = SerialOrder.model_validate({"options": 9, "layout": "3x3", "take": 3})
 TRUTH = Choice.model_validate({"options": ["true", "false"]})
 ANGLE = Continuous.model_validate({"feature": "orientation", "tolerance": 20})
+SPAN = SerialOrder.model_validate({"options": list("123456789"), "take": 9, "free": True})
 TWO_CELLS = Cells.model_validate({"grid": 10, "take": 2})
 WHERE = ("none", "before", "after")
 #: Of these, the denial of one is the other.
@@ -374,6 +375,23 @@ def test_words_numbers_and_cells(kind: ResponseKind, reply: str, answer: Answer 
 
 
 @pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        *((reply, "472") for reply in ("4 - 7 - 2", "4 -> 7 -> 2", "**4 \u2013 7 \u2013 2**", "1) 4, 2) 7, 3) 2")),
+        *(
+            (reply, "472")
+            for reply in ("3 digits: 4, 7, 2", "|Place|Digit|\n|---|---|\n| 1 | 4 |\n| 2 | 7 |\n| 3 | 2 |")
+        ),
+        ("I saw 5 digits: 4, 7, 2, 9, 1.", "47291"),
+        ("1: 4, 2: 7", "47"),
+        ("1 2 - 4 9", ("1", "2", None, "4", "9")),
+    ],
+)
+def test_spans_have_as_many_items_as_are_given(reply: str, answer: Any) -> None:
+    assert value_of(SPAN, reply) == tuple(answer)
+
+
+@pytest.mark.parametrize(
     ("where", "reply", "answer"),
     [
         ("before", "Left has 3, right has 4. Right.", "right"),
@@ -492,6 +510,8 @@ def test_settings_that_cannot_read_a_question_are_refused_in_one_sentence() -> N
         (TWELVE, "1\nIt was", {}, 0),
         (TWO_CELLS, "1,4; 7,1", {}, None),
         (TWO_CELLS, "1,4; 7,1.", {}, (3, 60)),
+        (SPAN, "4, 7, 2, 9,", {}, None),
+        (SPAN, "4, 7, 2, 9.", {}, ("4", "7", "2", "9")),
         (SIDES, "The left one has three.\nLeft", {"reasoning": "before"}, None),
         (SIDES, "left\nSince the", {"reasoning": "after"}, "left"),
     ],

@@ -77,8 +77,7 @@ def test_what_says_nothing_of_the_model_is_not_kept(tmp_path: Path, reply: Reply
 def test_a_damaged_file_is_told_not_used_and_replaced(tmp_path: Path, damage: bytes) -> None:
     cache = ReplyCache(tmp_path, [])
     cache.put(REQUEST, REPLY)
-    path = cache.path(REQUEST)
-    path.write_bytes(damage)
+    (path := cache.path(REQUEST)).write_bytes(damage)
     with pytest.warns(UserWarning, match=f"{path.name} is damaged and is not used"):
         assert cache.get(REQUEST) is None
     cache.put(REQUEST, REPLY)

@@ -138,7 +138,17 @@ def test_instructions_go_to_the_user_where_that_was_allowed_and_the_model_takes_
 
 
 def test_a_stream_that_breaks_off_is_no_reply() -> None:
-    assert read_reply((piece(content="same") + piece(ended="stop")).encode(), 0.0).content == "same"
+    thought = piece(content=None, reasoning_content="hm") + piece(content="same", reasoning_content=None)
+    whole = read_reply((thought + piece(content=None, ended="stop")).encode(), 0.0, ["reasoning_content"])
+    assert (whole.content, whole.reasoning) == ("same", "hm"), "nothing takes nothing away"
+    tokens = [
+        json.dumps(
+            {"choices": [{"delta": {"content": sign}, "logprobs": {"content": [{"token": sign, "logprob": -1}]}}]}
+        )
+        for sign in "a."
+    ]
+    stream = "".join(f"data: {token}\n\n" for token in [*tokens, "[DONE]"])
+    assert read_reply(stream.encode(), 0.0).first_logprobs == {"a": -1.0}
     with pytest.raises(NoReplyError, match="cut off"):
         read_reply(piece(content="same").encode(), 0.0)
 

@@ -68,6 +68,14 @@ def wired(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., tuple[Trigg
         line.close()
 
 
+def test_the_last_codes_of_a_trial_are_waited_for_whatever_their_pulses(wired: Any) -> None:
+    line, wire, _ = wired(pulse_ms=150.0)
+    for code in (7, 8, 9):
+        line.soon(Sending(code))
+    line.settle()
+    assert [code for _, code in wire.written if code] == [7, 8, 9]
+
+
 def test_a_code_stands_for_its_pulse_and_the_line_rests(wired: Any) -> None:
     line, wire, _ = wired(pulse_ms=4.0)
     sendings = [Sending(code) for code in (7, 8, 9)]

@@ -33,8 +33,9 @@ designs: {human: {repetitions: 1}}
 
 def study_in(folder: Path, paradigm: str, pulse: str = "5") -> Path:
     (folder / "remarks.yaml").write_text(TEXT, encoding="utf-8")
-    file = folder / "scan.yaml"
-    file.write_text(STUDY.replace("PARADIGM", paradigm).replace("PULSE", pulse), encoding="utf-8")
+    (file := folder / "scan.yaml").write_text(
+        STUDY.replace("PARADIGM", paradigm).replace("PULSE", pulse), encoding="utf-8"
+    )
     return file
 
 
