@@ -321,7 +321,9 @@ class Equivalence:
     verdict: str
 
 
-def equivalence_test(difference: Contrast | Apart, margin: float, alpha: float = 1 - LEVEL) -> Equivalence:
+def equivalence_test(
+    difference: Contrast | Apart, margin: float, alpha: float = 1 - LEVEL, near: bool = False
+) -> Equivalence:
     """Two one-sided tests of a difference against both ends of a margin, by its interval.
 
     Where a share is near 0 or 1 each test is at half of ``alpha``, and p is doubled: few people do not
@@ -339,7 +341,7 @@ def equivalence_test(difference: Contrast | Apart, margin: float, alpha: float =
             " verdict"
         )
     # a share, or one that a sum is made from, is near 0 or 1
-    near = any(
+    near = near or any(
         part.skewed is not None or (part.share and min(part.value, 1 - part.value) < NEAR)
         for part in _parts(difference)
     )
@@ -391,9 +393,9 @@ class Margin:
         """The margin in the unit of tables, where shares run from 0 to 1."""
         return self.value / 100 if self.unit == "points" else self.value
 
-    def judge(self, difference: Contrast | Apart) -> Equivalence | None:
-        """Two one-sided tests of a difference; None where it has no interval."""
-        return None if math.isnan(difference.ends()[0]) else equivalence_test(difference, self.scaled)
+    def judge(self, difference: Contrast | Apart, near: bool = False) -> Equivalence | None:
+        """Two one-sided tests of a difference, of shares ``near`` 0 or 1; None where it has no interval."""
+        return None if math.isnan(difference.ends()[0]) else equivalence_test(difference, self.scaled, near=near)
 
 
 #: Where none was declared.
@@ -453,9 +455,11 @@ def judged(table: pd.DataFrame, margin: Margin) -> pd.DataFrame:
             if isinstance(apart, Apart | Contrast)
             else Contrast(float(row["value"]), float(row["se"]), float(row["df"]), 0)
         )
+        of = [row[name] for name in ("mean_first", "mean_second") if name in row and margin.unit == "points"]
+        near = any(min(one, 1 - one) < NEAR for one in of)
         measured = row.get("measure", margin.unit) in (margin.unit, "correct")
         slope = str(row.get("contrast", "")).startswith("slope")
-        rows.append(_columns(margin.judge(difference) if measured and not slope else None, margin))
+        rows.append(_columns(margin.judge(difference, near) if measured and not slope else None, margin))
     return table.assign(**{name: [row[name] for row in rows] for name in MARGIN_COLUMNS})
 
 

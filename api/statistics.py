@@ -163,7 +163,8 @@ def stats(
             if given:
                 raise SpanLabError("is for the model of right answers by one condition", option=option)
         designs = {
-            name: factorial(scored.parts[name], conditions, groups, measure) for name in words(paradigm) or there
+            name: factorial(scored.parts[name].about([*conditions, *groups]), conditions, groups, measure)
+            for name in words(paradigm) or there
         }
         results = {f"{table}_{name}": rows for name, one in designs.items() for table, rows in one.tables.items()}
         found.tables = results

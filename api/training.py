@@ -75,8 +75,9 @@ def train(
             read = with_recipe(read, cast("Recipe", recipe))
         if toy:
             read = as_toy(read)
-        if steps is not None and read.stages:
-            raise SpanLabError(f"{read.name} is trained in stages, each with steps of its own; change these in a copy")
+        own = [key for key, value in (("steps", steps), ("seed", seed)) if value is not None]
+        if clash := next((key for key in own if any(key in stage for stage in read.stages)), ""):
+            raise SpanLabError(f"{read.name} is trained in stages, each with its own {clash}; change these in a copy")
         given = {key: value for key, value in (("steps", steps), ("seed", seed)) if value is not None}
         return changed(read, **given) if given else read
 

@@ -214,7 +214,8 @@ class Paradigm:
         networks."""
         if self.network is None or self.task is None:
             return None
-        return self.network.model_copy(update={"task": self.reader.fill(self.task, ("network", "task"), levels)})
+        task = self.reader.fill(self.task, ("network", "task"), levels)
+        return self.network.model_copy(update={"task": task, "head_name": self.network.shared_head})
 
     def level(self, name: str, level: Any) -> Any:
         """The level as the file writes it (5 for 5.0), when it is one of the factor's.

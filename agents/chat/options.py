@@ -98,9 +98,7 @@ def check_options(kinds: Sequence[ResponseKind], settings: ChatSettings) -> None
             "chat settings: option_order and option_signs are for questions whose options are words, and these trials"
             " ask none; leave them out"
         )
-    for kind in kinds:
-        if not _between_words(kind) or settings.option_signs == "words":
-            continue
+    for kind in (one for one in kinds if _between_words(one) and settings.option_signs != "words"):
         words = kind.written_answers()
         signs = _signs(len(words), settings.option_signs)
         both = sorted({word.casefold() for word in words} & {sign.casefold() for sign in signs})

@@ -183,7 +183,7 @@ def _k(formula: str, size: float, cells: Cells, pair: dict[bool, int], level: fl
     if signals.min() == 1 and alarms < 1:  # every change was seen: the lower limit is that of so many hits
         seen = ((1 - level) / 2) ** (1 / trials[True])
         row |= {
-            "low": float(function(size, seen, alarms, trials[False])),
+            "low": float(np.fmin(result.low, function(size, seen, alarms, trials[False]))),  # false alarms vary, too
             "high": max(float(size), result.mean),
             "interval": "exact",
         }

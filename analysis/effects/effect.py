@@ -400,9 +400,7 @@ def between_panels(
         panels: dict[tuple[Any, ...], dict[tuple[Any, ...], dict[Any, Any]]] = {}
         for key, line in source.lines().items():
             panels.setdefault(key[: len(WHO)], {})[key[len(WHO) :]] = line
-        for who, ones in panels.items():
-            if not 2 <= len(ones) <= MOST_PANELS:
-                continue
+        for who, ones in ((who, ones) for who, ones in panels.items() if 2 <= len(ones) <= MOST_PANELS):
             for (one, first), (other, second) in combinations(ones.items(), 2):
                 both = sorted(first.keys() & second.keys(), key=str if effect.order else float)
                 if not both:
@@ -452,9 +450,8 @@ class _Averages:
     def lines(self) -> dict[tuple[Any, ...], dict[Any, Any]]:
         """For each answerer and panel, the cell at each place along the axis."""
         lines_of: dict[tuple[Any, ...], dict[Any, Any]] = {}
-        for number, row in enumerate(records(self.cells.keys)):
-            if number in self.withheld:
-                continue
+        kept = ((number, row) for number, row in enumerate(records(self.cells.keys)) if number not in self.withheld)
+        for number, row in kept:
             lines_of.setdefault(tuple(row[name] for name in (*WHO, *self.effect.panels)), {})[row[self.effect.x]] = (
                 number
             )

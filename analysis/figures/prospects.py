@@ -41,12 +41,13 @@ def prospects(responses: pd.DataFrame, paradigm: str, content: Mapping[str, Any]
     scored = score_table(responses.assign(agent_kind=""))  # nobody has taken them yet
     declared = Declared.read(content)
     scored = replace(scored, declared={paradigm: declared})
-    figures: list[str] = []
-    for figure in FIGURES:
-        if figure.excerpt_of or figure.of_people or figure.along or not figure.concerns(scored, paradigm):
-            continue
-        if not figure.missing(scored, paradigm):
-            figures.append(figure.name)
+    figures = [
+        figure.name
+        for figure in FIGURES
+        if not (figure.excerpt_of or figure.of_people or figure.along)
+        and figure.concerns(scored, paradigm)
+        and not figure.missing(scored, paradigm)
+    ]
     if paradigm in scored.parts and unnamed_conditions(
         scored.parts[paradigm], [one for one in EFFECTS if one.name in figures], "correct"
     ):

@@ -173,6 +173,10 @@ def factorial(scored: Scored, within: Sequence[str], between: Sequence[str], mea
     group = _numbered([*groups.values()], len(whole))
     if len(np.unique(group)) < math.prod(sizes[one] for one in groups) or len(whole) < int(group.max()) + 3:
         raise few
+    if whole.index.get_level_values("participant").has_duplicates:
+        raise SpanLabError(
+            f"{name}: some people have several levels of {', '.join(between)}; {{by}} compares within people"
+        )
     values = whole.to_numpy(float)
     said = {plain_name(one): [str(level) for level in every] for one, (_, every) in levels.items()}
     found = Factorial(
@@ -200,7 +204,8 @@ def _measured(scored: Scored, name: str, measure: str) -> pd.DataFrame:
         words, of = question_of(scored.items, (), name, "analysis of variance")
         return of.of_words(scored, {words[0]}, {words[1]}).items.assign(forced=of.kind == "forced choice")
     if measure.endswith("K"):
-        return detections(scored).items
+        items = detections(scored).items
+        return items[items["outcome"].isin(["answered", ""]) | items["changed"]]  # silence is no false alarm
     return scored.items
 
 
@@ -366,9 +371,7 @@ def anova(cells: np.ndarray, within: Mapping[str, int], between: Mapping[str, np
         steps, spread = values.shape[1], _beyond_rounding(float(np.trace(error)), cells)
         errors += spread
         epsilon = float(spread**2 / (steps * np.sum(error * error))) if steps > 1 and spread else np.nan
-        for outside in _subsets([*between]):
-            if not inside and not outside:
-                continue
+        for outside in (one for one in _subsets([*between]) if inside or one):
             place = columns[outside]
             part = weights[place]
             effect = _beyond_rounding(

@@ -120,7 +120,7 @@ def sensitivity_model(scored: Scored, paradigm: str, by: str | None = None) -> S
     said = Scored(rows.assign(correct=rows["signal_response"]), part.intrusions, (), accept_unread=part.accept_unread)
     sorted_cells = sort_cells(said, paradigm, by, beside=("signal",))
     components = {name: sorted_cells.items[name].to_numpy() for name in sorted_cells.components}
-    for name in ("participant", "wording"):
+    for name in ("participant", "session", "wording"):
         if name in components:
             unit = components[name]
             components[f"{name} x signal"] = np.where(

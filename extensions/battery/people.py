@@ -52,6 +52,7 @@ class Measure:
     unit : of its values
     value : the score of some rows, NaN where they do not tell it
     resampled : whether halves of the trials and trials left out tell reliability and standard error
+    smooth : whether trials left out tell the standard error: not of medians, quantiles and spans
     """
 
     name: str
@@ -59,6 +60,7 @@ class Measure:
     unit: str
     value: Callable[[Rows], float]
     resampled: bool = True
+    smooth: bool = True
 
 
 def _lists(rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -197,8 +199,8 @@ ACCURACY = (
     ),
 )
 TIMES = (
-    Measure("rt_median", "Median reaction time of right answers.", "ms", _time(0.5)),
-    Measure("rt_p10", "Reaction time below which a tenth of the right answers lies.", "ms", _time(0.1)),
+    Measure("rt_median", "Median reaction time of right answers.", "ms", _time(0.5), smooth=False),
+    Measure("rt_p10", "Reaction time below which a tenth of the right answers lies.", "ms", _time(0.1), smooth=False),
     Measure(
         "rt_p90", "Reaction time below which nine tenths of the right answers lie: the slow tail.", "ms", _time(0.9)
     ),
@@ -307,7 +309,9 @@ PROCESSING = (
         "share, 0 to 1",
         _share,
     ),
-    Measure("processing_rt", "Median reaction time of right decisions between the items.", "ms", _time(0.5)),
+    Measure(
+        "processing_rt", "Median reaction time of right decisions between the items.", "ms", _time(0.5), smooth=False
+    ),
 )
 
 
@@ -439,7 +443,11 @@ def _effects(items: pd.DataFrame, facts: SessionFacts) -> Iterator[tuple[pd.Data
             says = f"{effect.caption} {one} minus {other}, over all other conditions.".strip()
             kept = words.isin([one, other]).to_numpy(bool) & effect.concerned(items)
             compared = items.assign(signal=words.eq(one).to_numpy(float))[kept]
-            yield compared, (Measure(name, says, unit, value),), f"scored answers of {one} and {other}"
+            yield (
+                compared,
+                (Measure(name, says, unit, value, smooth=effect.value != "rt_median"),),
+                f"scored answers of {one} and {other}",
+            )
 
 
 def arrays(rows: pd.DataFrame) -> Rows:
@@ -514,7 +522,7 @@ def _add_measures(
                 np.sqrt(1 - min(stepped, 1.0))
             )
         table.add(column, measure.says, measure.unit, f"{paradigm}: {source}", values, **qualities)
-        if errors and measure.resampled and column in table.codebook:
+        if errors and measure.resampled and measure.smooth and column in table.codebook:
             spreads = {person: jackknife(measure, own) for person, own in everybody.items()}
             table.add(
                 f"{column}_se",

@@ -291,7 +291,8 @@ def _lesions(units: np.ndarray, clusters: Clusters, silenced: Silencing) -> Neur
         "How much accuracy is lost without the units of one cluster, beyond the loss without as many other units, in"
         " the same trials.",
         "The states of the units are set to zero where they are read out, at the questions that test memory; the"
-        " memory itself continues unchanged (as in Sikarwar & Zhang, 2023, who set to zero the weights to the"
+        " memory itself continues unchanged, save in a module of one's own that reads them again (as in Sikarwar &"
+        " Zhang, 2023, who set to zero the weights to the"
         " classifiers). Accuracy is the share of items that is right, averaged over trials; drop_sem is the standard"
         " error of the differences in the same trials; random_drop and random_sd are mean and standard deviation of"
         f" the loss without as many active units drawn at random ({DRAWS} draws from a fixed seed), beyond is drop"

@@ -245,9 +245,9 @@ def _studies(
             both = assumed.simulated(difference, people, trials, many, random)
         value, se, df = _between(*both) if assumed.between else _within(*both)
         answers = people * trials * assumed.items if isinstance(assumed, Assumed) else 0
-        if answers:
+        if answers and not assumed.between:  # groups are compared by Welch's test
             se = _of_shares(se, both, answers)
-        if of_trials is not None:
+        if of_trials is not None and not assumed.between:
             se, df = _over_both(se, df, of_trials, 2.0 * trials - 2)
         rejections += int(_rejects(value, se, df).sum())
         if margin is not None:

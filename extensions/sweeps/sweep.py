@@ -313,9 +313,9 @@ def _trained(folder: Path) -> str:
     from spanlab.agents.network.training import train
 
     name = json.loads((folder / CONFIG).read_text(encoding="utf-8"))["name"]
-    begun = (folder / f"{name}.state.pt").exists()
+    begun = any(folder.glob("*.state.pt"))  # of any stage
     if not begun:
-        for left in folder.glob(f"{name}.*"):  # it was stopped before there was a state to go on from
+        for left in folder.glob(f"{name}[.-]*"):  # it was stopped before there was a state to go on from
             left.unlink()
     (folder / FAULT).unlink(missing_ok=True)
     try:

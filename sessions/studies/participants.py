@@ -37,7 +37,7 @@ from ...core.locale import sentence
 from ...paradigms.identity import stream
 from ..session import utc_now
 from .schema import Group
-from .visit_files import HEAD, JOURNAL, last_sign, read_head, read_journal, runs
+from .visit_files import HEAD, JOURNAL, completed, last_sign, read_head, read_journal, runs
 
 #: People of each kind are counted by themselves, so that pilots and rehearsals do not use up the
 #: rows of a Latin square.
@@ -380,7 +380,9 @@ class Assigner:
             return ""
         if refused and refused >= person.since:
             return REFUSED
-        signs = visit is not None and (self.clock() - last_sign(visit) <= self.drop_out_s or _in_use(visit))
+        signs = visit is not None and (
+            self.clock() - last_sign(visit) <= self.drop_out_s or _in_use(visit) or completed(visit)
+        )
         return "" if signs else DROPPED_OUT
 
 

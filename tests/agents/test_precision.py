@@ -50,8 +50,7 @@ def test_lists_are_recognised_item_by_item(tmp_path: Path) -> None:
         data=tmp_path,
         say=lambda text: None,
     )
-    rows = result.responses
-    known = erf(45 / (15 * sqrt(4) * sqrt(2)))
+    rows, known = result.responses, erf(45 / (15 * sqrt(4) * sqrt(2)))
     wanted = known + (1 - known) / 10
     assert float(rows["correct"].astype(float).mean()) == pytest.approx(
         wanted, abs=4 * sqrt(wanted * (1 - wanted) / len(rows))

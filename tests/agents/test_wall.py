@@ -379,8 +379,7 @@ def test_lists_in_another_order_are_probed_with_the_same_percepts(tmp_path: Path
     which one came when."""
     shown = compile_trial(load_paradigm("vsr"), {"list_length": 4}, 3)
     patterns = [list(step.percept.displays[0].stimulus.filled) for step in shown.steps[:4]]  # type: ignore[attr-defined]
-    slots = [step.truth.answer for step in shown.steps[4:]]
-    trials = []
+    slots, trials = [step.truth.answer for step in shown.steps[4:]], []
     for number, order in enumerate(([0, 1, 2, 3], [2, 0, 3, 1], [3, 2, 1, 0])):
         file = tmp_path / f"fixed{number}.yaml"
         drawn = f"draw: {{patterns: {[patterns[n] for n in order]}, slots: {[slots[n] for n in order]}}}"
@@ -459,8 +458,7 @@ def with_phase(trial: Trial, context: TrialContext) -> tuple[Trial, TrialContext
 
 def with_first_ms(trial: Trial, context: TrialContext) -> tuple[Trial, TrialContext]:
     """The first display is a little longer the larger the first answer is."""
-    first = trial.steps[0]
-    ms = 500.0 + first_answer(trial)
+    first, ms = trial.steps[0], 500.0 + first_answer(trial)
     longer = dataclasses.replace(
         first.percept, displays=(dataclasses.replace(first.percept.displays[0], ms=ms), *first.percept.displays[1:])
     )

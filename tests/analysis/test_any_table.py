@@ -122,8 +122,7 @@ def test_a_number_in_two_places_is_one_number_and_that_of_a_computation_by_hand(
     numbers = numbers_of_all(load([tmp_path / "answers.csv"]), ["one"])["one"]
     unit = table["participant"].where(table["participant"] != "", table["session"])
     shares = table.groupby([unit, "set_size"])["correct"].mean().unstack()
-    people = shares.index.str.startswith("P")
-    place = np.array([2.0, 4, 6]) - 4
+    people, place = shares.index.str.startswith("P"), np.array([2.0, 4, 6]) - 4
     slopes = shares.to_numpy() @ (place / (place @ place))
     assert numbers.effect is not None
     figure = next(one for one in numbers.effects if one.effect.name == "set_size")

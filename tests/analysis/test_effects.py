@@ -300,7 +300,7 @@ def test_a_guesser_holds_nothing_on_average_and_somebody_who_saw_every_change_ev
 
 
 def test_where_trials_cannot_tell_k_it_is_said() -> None:
-    def of(hits: int, alarms: int, many: int = 30) -> dict[Any, Any]:
+    def of(hits: int, alarms: int, many: int = 30, formula: str = "Pashler") -> dict[Any, Any]:
         right = [at < hits for at in range(many)] + [at >= alarms for at in range(many)]
         words = ['"different"'] * many + ['"same"'] * many
         rows = pd.DataFrame(
@@ -320,7 +320,7 @@ def test_where_trials_cannot_tell_k_it_is_said() -> None:
         found = effect("capacity").table(
             rows.assign(**fixed, trial=number, trial_id=number.astype(str)), "cd", human=""
         )
-        return found[(found["formula"] == "Pashler") & (found["set_size"] == 20)].iloc[0].to_dict()
+        return found[(found["formula"] == formula) & (found["set_size"] == 20)].iloc[0].to_dict()
 
     assert of(22, 25)["note"].startswith("these trials cannot tell K: its interval is wider than from 0 to 20")
     assert of(30, 30)["note"].startswith("these trials cannot tell K: nearly every answer was that something changed")
@@ -337,14 +337,15 @@ def test_where_trials_cannot_tell_k_it_is_said() -> None:
     every = of(30, 3)
     assert every["low"] < every["mean"] == every["high"] == 20
     assert every["interval"] == "exact"
+    alarms_vary = of(30, 15, formula="Cowan")
+    assert alarms_vary["low"] < cowan_k(20, 0.025 ** (1 / 30), 0.5) - 1
 
 
 def test_silence_is_a_miss_and_never_a_false_alarm() -> None:
     data = table(change_detection(2.0, sizes=(4, 6)), 400, paradigm="cd")
     silent = data["correct_answer"] == '"same"'
     quiet = data.assign(outcome=np.where(silent & (data["trial"] % 2 == 0), "omitted", "answered"))
-    kept = data[~(silent & (data["trial"] % 2 == 0))]
-    one = effect("capacity")
+    kept, one = data[~(silent & (data["trial"] % 2 == 0))], effect("capacity")
     pd.testing.assert_series_equal(one.table(quiet, "cd")["mean"], one.table(kept, "cd")["mean"])
 
 

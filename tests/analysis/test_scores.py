@@ -150,8 +150,7 @@ def test_items_of_one_trial_are_not_independent() -> None:
     """A trial that is right or wrong as a whole tells nothing about slopes within it, and much
     about means."""
     together_right = np.random.RandomState(0).rand(60) < 0.6
-    cells = [together_right.astype(float)] * 4
-    ids = [np.arange(60)] * 4
+    cells, ids = [together_right.astype(float)] * 4, [np.arange(60)] * 4
     slope, mean = contrast(cells, ids, np.array([-0.3, -0.1, 0.1, 0.3])), contrast(cells, ids, np.full(4, 0.25))
     assert (slope.value, slope.se) == (pytest.approx(0), 0)
     assert mean.se == pytest.approx(scipy.stats.sem(together_right.astype(float)))
@@ -253,8 +252,7 @@ def test_error_consistency_comes_back_on_the_same_trials_only() -> None:
 
 def people_and_a_model() -> tuple[list[pd.DataFrame], pd.DataFrame]:
     """Five people and a model, for all of whom the same trials are hard."""
-    base = table(along("set_size", {2: 1.0}), 200)
-    random = np.random.RandomState(2)
+    base, random = table(along("set_size", {2: 1.0}), 200), np.random.RandomState(2)
     hard = random.rand(200)
     people = [
         base.assign(
@@ -300,8 +298,7 @@ def test_the_noise_ceilings_by_hand() -> None:
     alone = pd.DataFrame([{"participant": "A", "x": 3, "mean": 0.1}, {"participant": "B", "x": 3, "mean": np.nan}])
     crowd = Crowd.of(pd.concat([curves, alone]), ["x"])  # a point that not everybody has is none of theirs
     assert (crowd.points, crowd.curves.tolist()) == (((0,), (1,), (2,)), [*values.values()])
-    found = crowd.ceiling()
-    lines = np.array(list(values.values()))
+    found, lines = crowd.ceiling(), np.array(list(values.values()))
     shapes = (lines - lines.mean(axis=1, keepdims=True)) / lines.std(axis=1, keepdims=True)
     low = np.mean([np.corrcoef(shapes[at], np.delete(shapes, at, axis=0).mean(axis=0))[0, 1] for at in range(3)])
     high = np.mean([np.corrcoef(one, shapes.mean(axis=0))[0, 1] for one in shapes])

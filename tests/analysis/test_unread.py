@@ -127,8 +127,7 @@ def blocks(
     for n, share in unread.items():
         for block in range(number):
             for item in range(1, 25):
-                match = item > n and item % 3 == 0
-                lost = random.rand() < share
+                match, lost = item > n and item % 3 == 0, random.rand() < share
                 right = not lost and random.rand() < 0.8
                 rows.append(
                     {

@@ -18,8 +18,7 @@ def test_help_is_in_panels_with_whole_sentences_within_80_columns(run: Run) -> N
     status, out, err = run("--help")
     assert (status, err) == (0, "")
     assert max(map(len, out.splitlines())) <= 80
-    words = " ".join(out.split())
-    group = command_line()
+    words, group = " ".join(out.split()), command_line()
     context = group.make_context("spanlab", [], resilient_parsing=True)
     for name in group.list_commands(context):
         command = group.get_command(context, name)

@@ -38,9 +38,7 @@ def answer_logprobs(kind: ResponseKind, first_logprobs: Mapping[str, float] | No
     if first_logprobs is None or not answers:
         return None
     shares: dict[str, list[float]] = {}
-    for token, logprob in first_logprobs.items():
-        if not math.isfinite(logprob):
-            continue
+    for token, logprob in ((token, one) for token, one in first_logprobs.items() if math.isfinite(one)):
         begun = _begun(token, answers)
         if len(begun) > 1:
             return None

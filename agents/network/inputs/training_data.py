@@ -136,9 +136,12 @@ class TrainingData:
 
     def label(self, number: int) -> str:
         """A paradigm of the config by its name, or by the task of its trials where the config names
-        it several times; once trials are prepared."""
+        it several times, with a number where that is no other; once trials are prepared."""
         names = [paradigm.name for paradigm in self.paradigms]
-        return names[number] if names.count(names[number]) == 1 else self.pools["train"][number].blocks[0].task
+        if names.count(names[number]) == 1:
+            return names[number]
+        tasks = [pool.blocks[0].task for pool in self.pools["train"]]
+        return tasks[number] if tasks.count(tasks[number]) == 1 else f"{tasks[number]} {number + 1}"
 
     def levels(self) -> dict[str, dict[str, list[Any]]]:
         """The factor levels of each paradigm that are trained."""

@@ -16,7 +16,7 @@ import torch
 
 from ....core.doors import how_to_install, installed
 from ....core.errors import SpanLabError
-from ....paradigms.identity import stream
+from ....paradigms.identity import digest, stream
 from ....paradigms.network_view import classes_of
 from ....stimuli import CANVAS
 from ..checkpoints_io import checkpoint
@@ -305,9 +305,10 @@ class Run:
             self.network.parameters(), lr=config.rate.peak, betas=(0.9, 0.999 if published else 0.99)
         )
         self.plateau = Plateau(config.rate.peak)
-        self.state = TrainingState(config=config.hash)
+        known = digest([config.hash, *(paradigm.hash for paradigm in self.training_data.paradigms)])
+        self.state = TrainingState(config=known)
         if resume:
-            self.state = read_state(self.state_file, config.hash, self.network, self.optimizer)
+            self.state = read_state(self.state_file, known, self.network, self.optimizer)
             if self.state.plateau is not None:
                 rate, lowest, waited = self.state.plateau
                 self.plateau = Plateau(rate, lowest, int(waited))

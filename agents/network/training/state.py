@@ -80,8 +80,8 @@ def read_state(path: Path, config: str, network: Network, optimizer: torch.optim
         raise SpanLabError(f"{path} is not a training state of SpanLab; move it away and train without --resume")
     if data.get("config") != config:
         raise SpanLabError(
-            f"{path} belongs to a run with another config; resume with the config of that run, or train under another"
-            " name"
+            f"{path} belongs to a run with another config, or with other paradigm files; resume with those of that run,"
+            " or train under another name"
         )
     try:
         network.load_state_dict(data["network"])

@@ -206,8 +206,7 @@ def test_a_report_that_is_asked_for_twice_at_once_is_made_once(client: TestClien
 
 @pytest.mark.parametrize("process", [0, -1, 1, pytest.param(os.getpid(), id="own"), 2**40, 10**30, "x", None, [3]])
 def test_the_number_of_another_process_ends_nothing(data: Path, process: object) -> None:
-    folder = job_of(data, process=process)
-    jobs = Jobs(data)
+    folder, jobs = job_of(data, process=process), Jobs(data)
     assert jobs.job(folder.name).state == "failed"
     jobs.stop(folder.name)
     assert let_in(data, raise_server_exceptions=False).get("/paradigms/vsr/live").status_code == 200

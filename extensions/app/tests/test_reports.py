@@ -74,8 +74,7 @@ def trials_at(client: TestClient, name: str, figure: str, row: dict[str, Any]) -
 
 def wrong_marks(client: TestClient, name: str, data: Path) -> list[str]:
     """The marks of a report that do not lead to as many trials as they are computed from."""
-    page = client.get(f"/reports/{name}/page").text
-    wrong = []
+    page, wrong = client.get(f"/reports/{name}/page").text, []
     for figure, row in numbered(page):
         trials = trials_at(client, name, figure, row)
         wanted = row["count"] if row["role"] == "bar" else trials_of(data / ".app" / "reports" / name, figure, row)

@@ -332,8 +332,7 @@ def test_pages_of_studies_are_behind_the_gate(studies: Studies) -> None:
 @pytest.mark.usefixtures("screen")
 def test_from_nothing_to_the_report_of_the_first_participant(tmp_path: Path) -> None:
     """Two tasks and a questionnaire, without a terminal and without YAML, in less than five minutes."""
-    data = tmp_path / "data"
-    began = time.monotonic()
+    data, began = tmp_path / "data", time.monotonic()
 
     fine = "document.querySelector('#told')?.innerText.includes('is fine')"
     with chromium(tmp_path / "profile") as browser, the_app(data) as link, browser.tab() as tab:

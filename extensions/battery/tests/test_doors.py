@@ -25,8 +25,7 @@ def battery(tmp_path_factory: pytest.TempPathFactory) -> Path:
     data = tmp_path_factory.mktemp("battery")
     for number, person in enumerate(PEOPLE):
         for name, trials, levels in (("operation_span", 4, {"list_length": [3]}), ("cd", 8, None)):
-            paradigm = spanlab.load_paradigm(name)
-            guess = Guessing()
+            paradigm, guess = spanlab.load_paradigm(name), Guessing()
             guess.random.seed(number)
             take(
                 data,

@@ -27,8 +27,7 @@ def study(tmp_path: Path) -> Study:
 
 
 def test_a_note_has_the_time_and_the_trial_and_is_shown_again(study: Study, tmp_path: Path, run: Run) -> None:
-    folder = take(study, tmp_path / "data").folder
-    began = datetime.now(UTC)
+    folder, began = take(study, tmp_path / "data").folder, datetime.now(UTC)
     out = output_of(*run("study", "note", folder, "  the door slammed, „twice“ "))
     session = max(find_sessions([folder]), key=lambda session: (session / "events.jsonl").stat().st_mtime)
     last = max(int(event["trial"]) for event in read_events(session) if event["event"] == "trial_start")

@@ -71,8 +71,7 @@ def answers(people: int) -> list[Row]:
 
         for task in LISTS:
             for trial in range(1, 9):
-                length = 2 + trial % 4
-                edits = 0
+                length, edits = 2 + trial % 4, 0
                 for place in range(1, length + 1):
                     right = bool(random.rand() < ability)
                     edits += not right
@@ -407,8 +406,7 @@ def test_correlations_are_corrected_by_the_root_of_both_reliabilities_and_not_wh
 
 
 def test_a_correlation_has_the_interval_of_fisher() -> None:
-    scores = ScoreTable()
-    random = np.random.RandomState(4)
+    scores, random = ScoreTable(), np.random.RandomState(4)
     first = random.normal(size=30)
     for name, numbers in (("a", first), ("b", first + random.normal(size=30))):
         scores.add(

@@ -9,15 +9,17 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from command_line import Run, command_line, output_of
-from scripted_page import SCREEN, ScriptedPage, hello, until
+from scripted_page import SCREEN, ScriptedPage, Wire, hello, until
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from spanlab.core.errors import SpanLabError
+from spanlab.extensions.browser.participant.channel import PageEvent
 from spanlab.extensions.browser.visits import serving as serving_module
 from spanlab.extensions.browser.visits.admission import UNCONFIRMED_S, Admission, Tickets
 from spanlab.extensions.browser.visits.messages import Hello
@@ -162,6 +164,23 @@ def test_a_page_that_was_released_begins_anew_when_somebody_does_something(tmp_p
     assert isinstance(again, Visit)
     assert again is not first
     desk.close()
+
+
+def test_the_line_of_a_page_that_was_released_ends_when_somebody_does_something(tmp_path: Path) -> None:
+    desk, said = VisitDesk(offer_of(tmp_path), print, most=1), list[Any]()
+    with running(make_server(desk), desk) as port:
+        (wire := Wire(port, "slow")).attach(said.append, "a" * 24, 0)
+        until(lambda: any(message.get("what") == "choose" for message in said))
+        assert isinstance(joined(desk, "next"), Visit)
+        wire.take(PageEvent("a:1", wire.epoch, said[-1]["c"], "choose", -1, {"name": "agree"}))
+        assert wire.closed.wait(30)
+
+
+def test_what_was_measured_at_one_device_is_not_of_another() -> None:
+    here, there = (SimpleNamespace(facts={"browser": name}) for name in ("laptop", "tablet"))
+    for screen, calibration in ((here, 1), (there, None)):
+        Visit.shows_on(visit := SimpleNamespace(_page_screen=here, _calibration=1), screen)  # type: ignore[arg-type]
+        assert visit._calibration == calibration
 
 
 @pytest.mark.parametrize(

@@ -85,8 +85,7 @@ def test_the_page_shows_what_the_monitor_shows(tmp_path: Path, run: Run) -> None
 
 def test_nothing_is_readable_without_the_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     desk = VisitDesk(somebody_of_each_kind(tmp_path), print)
-    board = MonitorBoard(desk)
-    compared = list[tuple[bytes, bytes]]()
+    board, compared = MonitorBoard(desk), list[tuple[bytes, bytes]]()
     compare = board_module.secrets.compare_digest
 
     def watched(a: bytes, b: bytes) -> bool:

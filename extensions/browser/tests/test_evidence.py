@@ -226,8 +226,7 @@ def test_a_step_may_be_told_a_quarter_of_a_second_early_and_no_more(early_ms: fl
     percept = Percept("study", (Display(Blank.model_validate({}), 1000.0),))
     shown = {"onset": 0.0, "end": 1000.0, "planned": 60, "frames": 60, "dropped": 0}
     report = StepReport.model_validate({"displays": [shown], "presses": []})
-    reading = StepReading(percept, report, None)
-    witness = TimeWitness()
+    reading, witness = StepReading(percept, report, None), TimeWitness()
     witness.trial_begins(10.0)
     notes = witness.look(percept, report, reading, Told(11.0 - early_ms / 1000.0, 0.0, 1000 / 60))
     assert ("before its displays" in notes.get("implausible", ())) == marked

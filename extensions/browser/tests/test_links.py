@@ -76,20 +76,20 @@ def test_who_comes_back_reads_the_last_page_in_the_language_of_the_session(port:
     assert {name: again[name] for name in told} == {name: first[name] for name in told}
 
 
-def test_who_has_not_passed_a_quiz_reads_so_again_and_nothing_is_recorded_of_it(tmp_path: Path, data: Path) -> None:
+@pytest.mark.parametrize("order", ["understood, vsr", "vsr, understood"])
+def test_who_has_not_passed_a_quiz_reads_so_again_and_nothing_is_recorded_of_it(
+    tmp_path: Path, data: Path, order: str
+) -> None:
     (tmp_path / "understood.yaml").write_text(QUIZ, encoding="utf-8")
     text = (
-        STUDY.replace("paradigms:\n", "paradigms:\n  - {paradigm: understood.yaml}\n").replace(
-            "[[vsr]", "[[understood, vsr]"
-        )
+        STUDY.replace("paradigms:\n", "paradigms:\n  - {paradigm: understood.yaml}\n").replace("[[vsr]", f"[[{order}]")
         + "people: 1\n"
     )
     desk = VisitDesk(StudyOffer.checked(study_in(tmp_path, text), data), print)
     with running(make_server(desk), desk) as port:
         first = last_page(port, "P01")
         register(data / "links", "P02", "person")  # the place is taken
-        kept = people(data / "links")
-        again = last_page(port, "P01")
+        kept, again = people(data / "links"), last_page(port, "P01")
     assert again["texts"] == first["texts"] == [sentence("session.quiz_left", "de")]
     assert (again["code"], again["language"]) == ("", "de")
     assert people(data / "links") == kept

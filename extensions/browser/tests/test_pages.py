@@ -37,13 +37,23 @@ online: {endings: {completed: {code: C0DE42, redirect: 'https://example.org/done
 """
 
 
+#: a phone has no full screen, and a browser may be told to load no fonts
+PHONE = """
+Object.defineProperty(Document.prototype, "fullscreenElement", { get: () => undefined });
+delete Document.prototype.exitFullscreen;
+FontFaceSet.prototype.load = () => Promise.reject(new Error("blocked"));
+"""
+
+
 @pytest.mark.slow
-def test_a_study_is_taken_from_consent_to_completion_code(tmp_path: Path, browser: Chromium) -> None:
+@pytest.mark.parametrize("lacks", ["", PHONE], ids=["whole", "phone"])
+def test_a_study_is_taken_from_consent_to_completion_code(tmp_path: Path, browser: Chromium, lacks: str) -> None:
     data = data_folder(tmp_path)
     (file := tmp_path / "athome.yaml").write_text(STUDY)
     offer = StudyOffer.checked(load_study(file), data)
     with served(offer, "ideal") as server, browser.tab() as tab:
         tab.screen(1024, 768)
+        tab.ask("Page.addScriptToEvaluateOnNewDocument", source=lacks)
         tab.open(server.address("P07"))
         tab.until("document.querySelector('#sheet button') !== null")
         hands = hands_of(tab, server, fields={"age": "abc", "colour_vision": "red_green", "language": "de"})

@@ -350,8 +350,7 @@ def test_too_many_replaced_trials_mark_a_visit_or_end_it(tmp_path: Path, after: 
     )
     says, wanted = {"participant": "P01"}, {"identifiers": ["participant"], "keep": []}
     with served(tmp_path, online) as (port, folder):
-        page = come(port, says, wanted, Restless)
-        again = come(port, says, wanted)
+        page, again = come(port, says, wanted, Restless), come(port, says, wanted)
     journal = [json.loads(line) for line in (folder / "P01" / "session-1" / "battery.jsonl").read_text().splitlines()]
     events = {line["event"] for line in journal}
     assert page.end["code"] == again.end["code"] == ("DONE" if after == "flag" else "FAILED")

@@ -187,8 +187,7 @@ def test_a_second_tab_is_told_and_pictures_belong_to_their_visit(tmp_path: Path)
     client = TestClient(make_app(desk))
     with client.websocket_connect("/visit", headers=HERE) as first:
         first.send_text(hello())
-        secret = until(first, "welcome")["secret"]
-        page = until(first, "page")
+        secret, page = until(first, "welcome")["secret"], until(first, "page")
         name = page["example"]["frame"]
         with client.websocket_connect("/visit", headers=HERE) as second:
             second.send_text(hello(page="b"))

@@ -42,6 +42,7 @@ from spanlab.sessions.studies.visit_files import JOURNAL, completed, known_field
 from spanlab.stimuli.render import PaletteName
 
 from ..participant.agent import BrowserParticipant, check_answerable_at_page, check_displays_at_page
+from ..participant.channel import PageGone
 from ..participant.replacements import Replacements, TooManyReplacementsError
 from ..participant.screen import PageScreen, lacking
 from .admission import Tickets
@@ -328,6 +329,9 @@ class StudyOffer:
             host.calibrate(online.calibrate, online.canvas_deg, visit.language)
         try:
             battery.run()
+        except PageGone:  # from the last page: everything is done
+            if not completed(visit.folder):
+                raise
         except EndedEarlyError as error:
             return self._ended_early(error.page, visit.language, name, host.link, error.ending)
         except TooManyReplacementsError as error:
@@ -359,14 +363,11 @@ class StudyOffer:
     def _over(self, folder: Path, participant: str, link: Mapping[str, str]) -> End | None:
         """The last page of a session that is over, in its language; None where it goes on."""
         language = read_head(folder)["language"]
-        events = {line["event"] for line in read_journal(folder)}
-        if "ended" in events:
+        if any(line["event"] == "ended" for line in read_journal(folder)):
             return self._ended_early("online.replaced", language, participant, link)
-        if completed(folder):
-            return self._end(language, folder, participant, link)
-        if "left" in events:
+        if any(state.quiz is not None and state.quiz.left for state in states(folder).values()):
             return self._ended_early("session.quiz_left", language, participant, link)
-        return None
+        return self._end(language, folder, participant, link) if completed(folder) else None
 
     def _check_place(self, participant: str) -> None:
         """Check that there is a place.

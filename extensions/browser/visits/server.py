@@ -266,7 +266,7 @@ class _Line:
                 await self._socket.close(1000)
                 return
             visit = joined
-            while True:
+            while not visit.released:  # who was, begins anew
                 text = await self._socket.receive_text()
                 message = None if len(text) > MOST_CHARACTERS else read_message(text)
                 if self._too_much(len(text)) or message is None or isinstance(message, Hello):

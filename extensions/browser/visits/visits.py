@@ -142,7 +142,9 @@ class Visit:
         return self._page_screen if self._calibration is None else self._page_screen.calibrated(self._calibration)
 
     def shows_on(self, screen: PageScreen) -> None:
-        """Take note of the screen of the page."""
+        """Take note of the screen of the page; what was measured at another device is not of it."""
+        if screen.facts["browser"] != self._page_screen.facts["browser"]:
+            self._calibration = None
         self._page_screen = screen
 
     @property

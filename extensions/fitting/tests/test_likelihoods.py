@@ -54,8 +54,7 @@ def slots(error: float, size: int, p: Numbers) -> float:
 
 def averaging(error: float, size: int, p: Numbers) -> float:
     each = int(p["k"] // size)
-    more = p["k"] / size - each
-    kappa = kappa_with_sd(p["sd"])
+    more, kappa = p["k"] / size - each, kappa_with_sd(p["sd"])
     single = kappa * resultant(kappa)
     return (1 - more) * around(error, kappa_with(each * single)) + more * around(error, kappa_with((each + 1) * single))
 
@@ -99,8 +98,7 @@ REPORTS = PLAIN | {"slots+swaps": slots, "resource+swaps": resource, "vp+swaps":
 def test_a_density_of_reports_is_that_of_the_formula(name: str, shift: float) -> None:
     (model,) = models_named(name, "report")
     trials, values, each = drawn(model, "report", 8 if "vp" in name else 40, shift)
-    second = with_swaps(REPORTS[name])
-    wanted = []
+    second, wanted = with_swaps(REPORTS[name]), []
     for row, size in enumerate(trials.load):
         others = trials.beside["others"][row, : size - 1]
         wanted.append(
@@ -145,8 +143,7 @@ def test_change_is_detected_as_by_the_formula(name: str) -> None:
         np.ones(4, int),
         {"signal": np.array([0, 1, 0, 1]), "size": np.array([3.0, 1.2, 0.4, 2.0])},
     )
-    found = np.exp(model.log_likelihood(p, trials))
-    wanted = []
+    found, wanted = np.exp(model.log_likelihood(p, trials)), []
     for row, size in enumerate(trials.load):
         mean = p["precision"] / size ** p["power"]
         if name == "vp":
@@ -312,8 +309,7 @@ def updating_by_hand(p: Numbers, walk: Mapping[str, Any], box: int) -> list[floa
 @pytest.mark.parametrize("outdated", [0.001, 0.4, 0.999])
 def test_updating_is_that_of_the_formulas(boxes: int, outdated: float) -> None:
     (model,) = models_named("m3", "updating")
-    p = {"a": 0.7, "c": 6.0, "outdated": outdated}
-    seen = set()
+    p, seen = {"a": 0.7, "c": 6.0, "outdated": outdated}, set()
     for seed in range(20):
         walk, markers = MarkerWalk(boxes=boxes, updates=8, grid=3).draw(np.random.RandomState(seed)), MovingMarkers()
         for shown in ({"markers": walk["start"]}, *({"arrow": update} for update in walk["updates"])):

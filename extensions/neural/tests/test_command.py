@@ -19,10 +19,11 @@ import pandas as pd
 import pytest
 
 from spanlab.agents.network import torch_agent
-from spanlab.agents.network.checkpoints_io.checkpoint import TrainedOn, save
+from spanlab.agents.network.checkpoints_io.checkpoint import TrainedOn, load, save
 from spanlab.agents.network.models import build
 from spanlab.agents.network.settings import Task, model_settings, task_seen_in
 from spanlab.cli import main
+from spanlab.extensions.neural.command import _tasks_of
 from spanlab.extensions.neural.lesions import accuracy_without, observe_module
 from spanlab.paradigms import compile_trial, load_paradigm
 
@@ -260,3 +261,9 @@ def test_a_module_of_ones_own_is_looked_at(tmp_path: Path) -> None:
     accuracy = [accuracy_without(observed, units).mean() for units in ((), (1,), (0,))]
     assert accuracy[:2] == [1, 1]
     assert accuracy[2] < 0.8
+
+
+def test_networks_of_nback_have_tasks_of_the_library() -> None:
+    assert {*_tasks_of(load("laptop-nback"), load_paradigm("nback_spatial"))} == {
+        f"nback_spatial_{n}" for n in (1, 2, 3)
+    }

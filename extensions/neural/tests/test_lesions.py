@@ -88,8 +88,7 @@ def test_accuracy_with_all_units_is_that_of_the_agent(name: str) -> None:
 def test_silenced_units_are_columns_of_zeros_in_the_head(name: str) -> None:
     view, trials = trials_of(name, 12)
     network = network_for(view)
-    observed = observe(network, None, view, trials)
-    units = [0, 3, 4, 11, 20]
+    observed, units = observe(network, None, view, trials), [0, 3, 4, 11, 20]
     found = accuracy_without(observed, units)
     with torch.no_grad():
         for head in network.heads.values():

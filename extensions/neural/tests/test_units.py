@@ -153,8 +153,7 @@ def test_states_of_different_networks_are_refused() -> None:
 @settings(deadline=None, max_examples=50)
 @given(arrays.arrays(float, (6, 2), elements=st.floats(0, 1e6)))
 def test_preferences_lie_between_minus_one_and_one_and_turn_with_the_pair(variances: np.ndarray) -> None:
-    found = fractional(variances[:, 0], variances[:, 1])
-    there = variances.sum(1) > 0
+    found, there = fractional(variances[:, 0], variances[:, 1]), variances.sum(1) > 0
     assert np.isnan(found[~there]).all()
     assert (np.abs(found[there]) <= 1).all()
     np.testing.assert_array_equal(found[there], -fractional(variances[:, 1], variances[:, 0])[there])

@@ -166,8 +166,7 @@ def test_sensitivity_and_times_are_planned_from_assumptions(
 
 
 def test_times_are_planned_from_a_pilot(run: Run, tmp_path: Path) -> None:
-    data = pd.read_parquet(pilot(tmp_path))
-    random = np.random.RandomState(1)
+    data, random = pd.read_parquet(pilot(tmp_path)), np.random.RandomState(1)
     data.assign(rt_ms=700 + 20 * data["set_size"].astype(float) + random.exponential(200, len(data))).to_parquet(
         tmp_path / "pilot.parquet"
     )

@@ -119,8 +119,7 @@ def test_export_then_import_gives_the_same_blocks(tmp_path: Path, name: str, gen
         (imported,) = import_blocks(folder, tmp_path / f"out{number}", None if plain else name)
         for one in TrialsFile(imported.file):
             text = (tmp_path / "sets" / f"{one.name}.txt").read_text(encoding="ascii")
-            items = one.draws["items"]
-            grid = one.levels.get("grid")
+            items, grid = one.draws["items"], one.levels.get("grid")
             shown = [item["symbol"] if grid is None else str(item["symbol"] + 1) for item in items]
             assert text == block_text(shown, "".join(item["label"] for item in items), comma=(grid or 0) > 3)
             assert sum(item["label"] == "m" for item in items) == len(items) // 3

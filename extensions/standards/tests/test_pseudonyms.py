@@ -350,8 +350,7 @@ def test_seeds_that_somebody_gives_are_not_known_to_be_safe(tmp_path: Path) -> N
 
 
 def test_seeds_of_machines_are_shared(tmp_path: Path) -> None:
-    chosen = plan_trials("vsr", 5, LEVELS, 2)
-    agent = Saying(Guessing())
+    chosen, agent = plan_trials("vsr", 5, LEVELS, 2), Saying(Guessing())
     Runner(begin(tmp_path / "data", chosen.paradigm, agent, chosen.plan, chosen.request()), agent).run()
     found, notes = shared("csv", tmp_path / "data", tmp_path / "set")
     assert "seed" not in notes

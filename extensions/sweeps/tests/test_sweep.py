@@ -9,6 +9,7 @@ import os
 import signal
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ pytest.importorskip("torch")
 from spanlab.agents.network.training.presets import config_named
 from spanlab.core.errors import SpanLabError
 from spanlab.core.worker_pool import open_pool
+from spanlab.extensions.sweeps import sweep
 from spanlab.extensions.sweeps.sweep import (
     by_capacity,
     read_folder,
@@ -242,3 +244,14 @@ def _kill_when_begun(out: Path, pid: int) -> None:
     while not any(out.glob("runs/*/*.state.pt")):
         time.sleep(0.01)
     os.kill(pid, signal.SIGKILL)
+
+
+def test_a_run_that_was_stopped_in_a_stage_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "config.yaml").write_text(json.dumps({"name": "s"}), encoding="utf-8")
+    (tmp_path / "s-1.state.pt").touch()
+    asked: list[bool] = []
+    monkeypatch.setattr(sweep, "read_config", lambda path: None)
+    monkeypatch.setattr("spanlab.agents.network.training.train", lambda *_, resume, **__: asked.append(resume))
+    with suppress(AttributeError):  # of what training gives
+        sweep._trained(tmp_path)
+    assert asked == [True]

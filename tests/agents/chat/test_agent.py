@@ -214,8 +214,7 @@ def test_a_transient_fault_is_repeated_and_counted(tap: Tap, model: str) -> None
 
 
 def _journal(folder: Path, attempt: int) -> tuple[Recorder, TrialJournal]:
-    lines = read_transcript(folder)
-    recorder = Recorder(folder)
+    lines, recorder = read_transcript(folder), Recorder(folder)
     return recorder, TrialJournal(recorder, "1", attempt, replies_by_trial(lines).get("1", []))
 
 

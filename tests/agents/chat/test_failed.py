@@ -122,8 +122,7 @@ def test_trials_that_failed_are_asked_for_again_on_request(
     with _server(monkeypatch, _some(5), refusal):
         assert run("replay", "vsr", "--agent", "chat:m", "--trials", "16", "--fail-on-error", "1")[0] == 0
     folder = tmp_path / "data" / "vsr-chat-m-s1"
-    failed = failed_trials(read_events(folder))
-    taken = read_responses(folder)
+    failed, taken = failed_trials(read_events(folder)), read_responses(folder)
     assert failed
     said = (
         "nothing to do: trials of data/vsr-chat-m-s1 failed, and all others are finished; retry-failed tries them"

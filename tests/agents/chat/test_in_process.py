@@ -151,8 +151,7 @@ def test_an_answer_is_as_probable_as_the_model_holds_it(chat: Path, kind: Choice
 
 
 def test_a_model_that_was_never_taught_to_chat_is_scored_at_the_borders_of_its_tokens(base: Path) -> None:
-    found = likelihoods(InProcess(str(base)), "echo", WORDS)
-    before = plain_text(ASKED)
+    found, before = likelihoods(InProcess(str(base)), "echo", WORDS), plain_text(ASKED)
     for answer in WORDS.written_answers():
         assert found[answer] == pytest.approx(probability(base, before, f" {answer}\n"), abs=2e-3)
     (reply,) = replies(InProcess(str(base)), [outgoing()])

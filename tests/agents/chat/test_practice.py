@@ -253,8 +253,7 @@ def test_examples_are_the_same_before_all_trials_with_the_same_instructions() ->
 def test_no_practice_trial_and_no_example_has_a_list_of_the_sessions_own() -> None:
     plan = plan_session(CD, seed=4, trials=60, design=SessionDesign())
     own = {list_of(planned.compile(CD, "corrected")) for planned in plan}
-    apart = UnseenTrials(CD, "corrected", 4, plan)
-    shown = plan[0]
+    apart, shown = UnseenTrials(CD, "corrected", 4, plan), plan[0]
     assert apart.practice(replace(shown, practice=True)).seed != shown.seed, (
         "a trial with a list of the session's own gives way to another"
     )

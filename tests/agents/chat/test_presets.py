@@ -79,8 +79,7 @@ def test_the_instruction_for_other_models_is_the_printed_one_as_a_user_message_o
 
 
 def test_other_models_are_asked_once_more_and_then_the_answer_is_invalid() -> None:
-    trial = block()
-    replies = iter(["m is right", "M", "no", *["-"] * 29])
+    trial, replies = block(), iter(["m is right", "M", "no", *["-"] * 29])
     requests, answers = hold(trial, VERBAL, ChatSettings.read({"preset": OTHER}), lambda *_: next(replies))
     assert [(answer.value, answer.notes["extraction"], answer.outcome) for answer in answers[:2]] == [
         ("m", "first_character", "answered"),
@@ -100,8 +99,7 @@ def test_other_models_are_asked_once_more_and_then_the_answer_is_invalid() -> No
 def test_their_instructions_are_for_every_level_and_their_grids_are_those_that_are_sent(preset: str) -> None:
     settings = ChatSettings.read({"preset": preset})
     for name in settings.instructions:
-        paradigm = load_paradigm(name)
-        told = set()
+        paradigm, told = load_paradigm(name), set()
         for levels in paradigm.combinations():
             trial = compile_trial(paradigm, {**levels, "block_length": 24}, seed=1, generator="published")
             text = brief(trial, paradigm, settings).instructions

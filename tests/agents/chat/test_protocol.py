@@ -86,8 +86,7 @@ def test_acknowledged_delivery_lets_roles_alternate() -> None:
 @pytest.mark.parametrize("delivery", ["merged", "separate", "acknowledged"])
 def test_instructions_have_the_role_that_was_chosen(role: str, delivery: str) -> None:
     requests, _ = hold(BLOCK, VERBAL, settings(instructions_as=role, delivery=delivery, preamble=""), lambda *_: "m")
-    first = turns(requests[0])
-    told = context(BLOCK, VERBAL).instructions.strip()
+    first, told = turns(requests[0]), context(BLOCK, VERBAL).instructions.strip()
     assert first[0][0] == role
     assert first[0][1].startswith(told)
     expected = (

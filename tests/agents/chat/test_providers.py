@@ -330,8 +330,7 @@ def test_a_key_that_is_none_is_in_no_part_of_the_error(monkeypatch: pytest.Monke
 
 def test_no_object_holds_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GEMINI_API_KEY", KEY)
-    served = serving("@gemini")
-    agent = make_agent("chat:@gemini")
+    served, agent = serving("@gemini"), make_agent("chat:@gemini")
     assert isinstance(agent, ChatAgent)
     assert served.endpoint.has_key
     for one in (

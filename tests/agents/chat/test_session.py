@@ -82,8 +82,7 @@ def test_an_endpoint_that_fails_loses_nothing_and_repeats_only_what_was_in_fligh
 
     with listening(moody) as tap:
         agent = _agent(tap.base_url, concurrency)
-        session = begin(tmp_path, VSR, agent, PLAN, Wanted(seed=4))
-        stops = 0
+        session, stops = begin(tmp_path, VSR, agent, PLAN, Wanted(seed=4)), 0
         while True:
             try:
                 Runner(session, agent).run()
@@ -189,8 +188,7 @@ def _undisturbed(data: Path, blocks: int, inspect: bool = False) -> pd.DataFrame
 
 
 def _kills(tmp_path: Path, blocks: int, concurrency: int, moments: Sequence[int], inspect: bool = False) -> None:
-    expected = _undisturbed(tmp_path / "undisturbed", blocks, inspect)
-    killed = 0
+    expected, killed = _undisturbed(tmp_path / "undisturbed", blocks, inspect), 0
     with stub(answers=ANSWERS, delay_ms=20) as server:
         for moment in moments:
             process = _start(server, tmp_path / "killed", blocks, concurrency, inspect)
@@ -250,8 +248,7 @@ def test_the_end_of_a_program_or_of_its_terminal_is_as_ctrl_c(tmp_path: Path, nu
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
 def test_ctrl_c_finishes_what_is_under_way_and_a_second_one_stops_at_once(tmp_path: Path) -> None:
-    expected = _undisturbed(tmp_path / "undisturbed", 6)
-    data = tmp_path / "stopped"
+    expected, data = _undisturbed(tmp_path / "undisturbed", 6), tmp_path / "stopped"
     with stub(answers=ANSWERS, delay_ms=300) as server:
         process = _start(server, data, 6, 4)
         _when_answered(server, 5, process)

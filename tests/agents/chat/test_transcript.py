@@ -56,8 +56,7 @@ def _agent(url: str, **settings: Any) -> ChatAgent:
 
 
 def _session(data: Path, url: str, paradigm: str = "vsr", trials: int = 2, **settings: Any) -> Session:
-    loaded = load_paradigm(paradigm)
-    agent = _agent(url, **settings)
+    loaded, agent = load_paradigm(paradigm), _agent(url, **settings)
     session = begin(data, loaded, agent, plan_session(loaded, 3, SessionDesign(), trials=trials), Wanted(seed=3))
     Runner(session, agent).run()
     return session

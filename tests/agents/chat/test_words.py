@@ -18,8 +18,7 @@ TRIALS = 40
 def _read(name: str, generator: Generator, trials: int) -> list[tuple[bool, str]]:
     """For each question of some trials, whether a reader of the words was right, and which it was."""
     paradigm = load_paradigm(name)
-    conditions = some_conditions(paradigm, trials)
-    right = []
+    conditions, right = some_conditions(paradigm, trials), []
     for seed in range(trials):
         levels = conditions[seed % len(conditions)]
         trial = compile_trial(paradigm, levels, seed=seed, generator=generator)
@@ -57,8 +56,7 @@ def test_nothing_but_instructions_legend_words_and_questions_is_sent(name: str) 
     paradigm = load_paradigm(name)
     trial = compile_trial(paradigm, paradigm.combinations()[-1], seed=7, generator="corrected")
     brief = context(trial, paradigm)
-    last = list(converse(trial, paradigm, solve))[-1][1]
-    kinds = list(brief.kinds)
+    last, kinds = list(converse(trial, paradigm, solve))[-1][1], list(brief.kinds)
     words = [step.percept.for_machine.stimulus.words() for step in trial.steps if step.percept.model_step]
     questions = [step.percept.ask.kind.question() for step in trial.steps if step.percept.ask is not None]
     allowed = {

@@ -56,8 +56,7 @@ def test_every_question_says_what_is_asked_and_nothing_of_what_is_drawn(name: st
     paradigm = load_paradigm(name)
     combinations = paradigm.combinations()
     for combination in combinations[:: max(1, len(combinations) // 3)]:
-        levels = resolve_levels(paradigm, combination, 1)
-        told = []
+        levels, told = resolve_levels(paradigm, combination, 1), []
         for seed in (1, 2, 3):
             asks = [
                 step.percept.ask for step in compile_trial(paradigm, levels, seed).steps if step.percept.ask is not None
@@ -568,8 +567,7 @@ def test_a_change_is_pictured_beside_what_was_before_and_a_new_rule_is_told_firs
 
 
 def test_the_only_answer_of_a_practice_trial_is_explained_whether_right_or_wrong_or_missed() -> None:
-    paradigm = load_paradigm("cd")
-    levels = {"feature": "colour", "set_size": 2}
+    paradigm, levels = load_paradigm("cd"), {"feature": "colour", "set_size": 2}
     (asked,) = [step for step in compile_trial(paradigm, levels, 1).steps if step.percept.ask is not None]
     right = str(asked.truth.answer)
     wrong = "same" if right == "different" else "different"

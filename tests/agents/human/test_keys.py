@@ -101,8 +101,7 @@ def test_keys_are_told_as_they_are_labelled() -> None:
 @pytest.mark.slow
 @given(st.booleans(), st.sampled_from(list_paradigms()))
 def test_whatever_the_keys_the_answers_stay_what_they_are(swapped: bool, name: str) -> None:
-    paradigm = load_paradigm(name)
-    keys = AnswerKeys(swapped)
+    paradigm, keys = load_paradigm(name), AnswerKeys(swapped)
     for levels in some_conditions(paradigm, most=2):
         for step in compile_trial(paradigm, levels, seed=5).steps:
             if step.percept.ask is not None:

@@ -136,8 +136,7 @@ def _asked(paradigm: Paradigm) -> ResponseKind:
 def test_answers_are_called_by_their_words_in_the_language_of_the_person_and_recorded_as_they_are(
     tmp_path: Path,
 ) -> None:
-    paradigm = load_paradigm("cd")
-    agent = AtTheWindow(guess)
+    paradigm, agent = load_paradigm("cd"), AtTheWindow(guess)
     plan = plan_session(paradigm, 1, session_design(paradigm, None), {"feature": "size"}, 4)
     session = begin(
         tmp_path,

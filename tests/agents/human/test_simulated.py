@@ -214,8 +214,7 @@ def test_what_a_killed_program_left_pressed_is_released() -> None:
 @pytest.mark.parametrize("name", list_paradigms())
 def test_moves_give_the_answer_for_which_they_were_chosen(name: str, by_mouse: bool) -> None:
     """In every paradigm, by keys and by mouse, without a window."""
-    paradigm = load_paradigm(name)
-    random = np.random.RandomState(1)
+    paradigm, random = load_paradigm(name), np.random.RandomState(1)
     for step in compile_trial(paradigm, paradigm.combinations()[-1], seed=3).steps:
         if (ask := step.percept.ask) is None:
             continue

@@ -186,8 +186,7 @@ class Handle:
 def test_a_click_is_dated_by_the_server_where_it_has_the_clock_of_this_computer(
     monkeypatch: pytest.MonkeyPatch, ahead: int, believed: bool
 ) -> None:
-    now = [5000.0]
-    handle = Handle()
+    now, handle = [5000.0], Handle()
     mouse = Mouse(
         SimpleNamespace(winHandle=handle, size=(100, 100), getContentScaleFactor=lambda: 1.0), lambda x, y: (x, y)
     )

@@ -170,14 +170,12 @@ def test_logits_agree_to_five_decimals(untrained: NetworkAgent, name: str, most:
 
 
 def check_logits(agent: NetworkAgent, paradigm: Paradigm, most: int = 4) -> None:
-    network = agent.network
-    trials = trials_of(paradigm, range(7, 8), most)
+    network, trials = agent.network, trials_of(paradigm, range(7, 8), most)
     task = context_of(paradigm, trials[0]).network.task  # type: ignore[union-attr]
     frames = [taken_in(paradigm, trial) for trial in trials]
     longest = max(map(len, frames))
     with one_thread(), torch.inference_mode():
-        numbers = torch.zeros(len(frames), longest, dtype=torch.int64)
-        start = 0
+        numbers, start = torch.zeros(len(frames), longest, dtype=torch.int64), 0
         for row, own in enumerate(frames):
             numbers[row, : len(own)] = torch.arange(start, start + len(own))
             start += len(own)
@@ -267,8 +265,7 @@ def test_the_shipped_network_is_small_and_comes_with_its_papers() -> None:
 def test_the_shipped_network_beats_the_best_blind_guess(name: str, margin: float) -> None:
     """200 trials of the stream of test seeds, all published factor levels; another seed than that
     of the training run's own test."""
-    paradigm = load_paradigm(name)
-    store = NetworkFrames()
+    paradigm, store = load_paradigm(name), NetworkFrames()
     training = make_pool(paradigm, store, "train", 77, 400, {}, "corrected")
     held_out = make_pool(paradigm, store, "test", 77, 200, {}, "corrected")
     rows = examine(NetworkAgent("laptop").network, held_out, training).rows

@@ -74,8 +74,7 @@ def test_killed_anywhere_a_run_ends_as_if_undisturbed(tmp_path: Path) -> None:
     }
     train(TrainingConfig.model_validate(values), out=tmp_path / "calm", progress=False)
     folder = tmp_path / "killed"
-    state = folder / "tiny.state.pt"
-    step = 0
+    state, step = folder / "tiny.state.pt", 0
     for last in (4, 2):  # the fourth state is cut off, then the second one after it was resumed
         assert (
             subprocess.run([*command(folder, values, "resume"), str(last)], check=False).returncode == -signal.SIGKILL

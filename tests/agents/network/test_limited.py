@@ -69,8 +69,7 @@ def test_the_noise_is_part_of_the_name_and_of_the_record(tmp_path: Path) -> None
     assert MemoryNoise(0.2).typed == "0.2"
     assert MemoryNoise(0.125, relative=True).typed == "12.5%"
     assert name_and_noise("runs/a@b/net.pt") == ("runs/a@b/net.pt", None)
-    answers = {}
-    limit = limit_for(["vsr"]).noise
+    answers, limit = {}, limit_for(["vsr"]).noise
     same = f"network:{limit_for(['vsr']).network}@{100 * limit:g}%"
     for name in ("network:laptop", "network:laptop@0", "network:laptop@0.8", "network:limited", same):
         folder = replay("vsr", name, trials=16, data=tmp_path, say=lambda _: None).folder

@@ -8,19 +8,23 @@ import json
 import shutil
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
+import spanlab  # noqa: E402
 from spanlab.agents.network import NetworkAgent, TrainingConfig, read_config  # noqa: E402
 from spanlab.agents.network.inputs.batches import Ahead  # noqa: E402
 from spanlab.agents.network.inputs.data import Pool, indices_at, make_pool  # noqa: E402
 from spanlab.agents.network.inputs.frames import NetworkFrames  # noqa: E402
-from spanlab.agents.network.inputs.training_data import begin_process  # noqa: E402
+from spanlab.agents.network.inputs.training_data import TrainingData, begin_process  # noqa: E402
 from spanlab.agents.network.models import build  # noqa: E402
 from spanlab.agents.network.settings import Task, model_settings  # noqa: E402
 from spanlab.agents.network.training.evaluation import frequencies  # noqa: E402
@@ -406,8 +410,16 @@ def test_short_times_are_in_seconds() -> None:
 
 def test_a_run_with_another_config_or_a_damaged_state_is_not_resumed(trained: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(trained, tmp_path / "copy")
-    with pytest.raises(SpanLabError, match="belongs to a run with another config; resume with the config of that run"):
+    with pytest.raises(
+        SpanLabError, match="belongs to a run with another config, or with other paradigm files; resume with those"
+    ):
         train(config(steps=13), out=folder, resume=True, progress=False)
+    other = "spanlab.agents.network.inputs.training_data.load_paradigm"
+    with (
+        mock.patch(other, lambda name: replace(load_paradigm(name), hash="0" * 16)),
+        pytest.raises(SpanLabError, match=r"or with other paradigm files"),
+    ):
+        train(config(), out=folder, resume=True, progress=False)
     state = folder / "tiny.state.pt"
     whole = torch.load(state, weights_only=True)
     without = {name: tensor for name, tensor in whole["network"].items() if name != min(whole["network"])}
@@ -482,3 +494,14 @@ def test_trials_that_are_too_long_for_a_transformer_are_told_before_anything_beg
 def test_the_time_limit_is_told(tmp_path: Path) -> None:
     train(config(steps=100_000, minutes=0.01), out=tmp_path, progress=False)
     assert "time limit of 0.01 minutes was reached at step" in log(tmp_path)[-1]["why"]
+
+
+def test_tasks_of_one_paradigm_have_names_of_their_own() -> None:
+    pools = {"train": [SimpleNamespace(blocks=[SimpleNamespace(task=task)]) for task in ("vsr", "vsr", "n2")]}
+    several = SimpleNamespace(paradigms=[load_paradigm("vsr")] * 3, pools=pools)
+    assert [TrainingData.label(several, number) for number in range(3)] == ["vsr 1", "vsr 2", "n2"]  # type: ignore[arg-type]
+
+
+def test_a_seed_of_stages_with_their_own_is_refused() -> None:
+    with pytest.raises(SpanLabError, match="in stages, each with its own seed"):
+        spanlab.train("vsr-only", seed=5)

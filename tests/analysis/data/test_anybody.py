@@ -31,8 +31,7 @@ def opened(table: pd.DataFrame, path: Path) -> Data:
 
 def changes(sizes: tuple[int, ...] = (2, 4, 6), people: int = 8) -> pd.DataFrame:
     """Change detection, worse with more items; numbered trials."""
-    random = np.random.RandomState(5)
-    rows = []
+    random, rows = np.random.RandomState(5), []
     for person in range(people):
         for trial in range(60):
             size, changed = sizes[trial % len(sizes)], trial % 2 == 0

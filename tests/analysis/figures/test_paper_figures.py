@@ -142,8 +142,7 @@ def test_every_name_has_a_line_and_every_number_an_answer() -> None:
 
 def test_histograms_hold_every_block_with_and_without_its_sign() -> None:
     hits, alarms = [8, 7, 0, 2, 5, 7, 3], [0, 1, 2, 4, 1, 0, 9]
-    found = drawing("nback_dprime", blocks(hits, alarms))
-    z = scipy.stats.norm.ppf
+    found, z = drawing("nback_dprime", blocks(hits, alarms)), scipy.stats.norm.ppf
     signed = z(np.clip(np.array(hits) / 8, 0.01, 0.99)) - z(np.clip(np.array(alarms) / 16, 0.01, 0.99))
     np.testing.assert_allclose(found.table["dprime"].astype(float), signed)
     for role, values in (("signed", signed), ("unsigned", np.abs(signed))):

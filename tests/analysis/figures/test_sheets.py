@@ -97,8 +97,7 @@ def test_what_is_no_sheet_is_said() -> None:
 
 def test_bars_within_people_are_those_of_differences() -> None:
     """Of two conditions, each bar is as wide as the interval of the difference over the root of 2."""
-    random = np.random.RandomState(5)
-    parts = []
+    random, parts = np.random.RandomState(5), []
     for person in range(9):
         strength = random.rand() * 0.6 + 0.2
         parts.append(

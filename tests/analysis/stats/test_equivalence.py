@@ -16,6 +16,7 @@ from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.inference import (
     Margin,
     equivalence_test,
+    judged,
     read_margins,
     verdict_in_words,
 )
@@ -54,8 +55,7 @@ def test_equivalence_is_two_one_sided_tests() -> None:
 
 def test_reliability_of_people_who_differ_and_of_people_who_do_not() -> None:
     def crowd(spread: float, sessions: int = 1) -> float:
-        random = np.random.RandomState(1)
-        parts = []
+        random, parts = np.random.RandomState(1), []
         for at in range(30):
             right = float(np.clip(0.6 + random.normal(0, spread), 0.02, 0.98))
             for number in range(sessions):
@@ -173,3 +173,10 @@ def test_a_difference_that_nobody_has_is_no_row() -> None:
     found = likeness(score_table(answers).parts["cd"], "cd", "set_size")
     assert set(found["measure"]) == {"correct"}
     assert found["value"].notna().all()
+
+
+def test_groups_near_the_ceiling_are_judged_as_strictly_as_everything_there() -> None:
+    alike = {"value": 0.015, "se": 0.0131, "df": 46}
+    rows = [{**alike, "mean_first": first, "mean_second": first - 0.015} for first in (0.96, 0.6)]
+    found = judged(pd.DataFrame(rows), Margin(4, "points")).iloc[:, -1].tolist()
+    assert ["undecided" in one for one in found] == [True, False]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,9 @@ import scipy.stats
 from command_line import Run, complaint, output_of
 
 from spanlab.analysis.data.loading import load
-from spanlab.analysis.stats.factorial import anova, contrasts_of, factorial
+from spanlab.analysis.stats.factorial import _measured, anova, contrasts_of, factorial
 from spanlab.analysis.stats.likeness import likeness
+from spanlab.core.errors import SpanLabError
 
 #: Made up; the tables are those of afex 1.2-1 (R), with type III sums of squares and the correction of Greenhouse
 #: and Geisser, and of emmeans 1.8.4 (multivariate model, Holm's correction): one, two and three factors within
@@ -74,8 +76,7 @@ NUMBERS = ["estimate", "se", "df", "low", "high", "p_holm"]
 
 def people(effect: float, interaction: float = 0.0, groups: int = 2, persons: int = 16) -> pd.DataFrame:
     """Twenty trials of each condition; ``effect`` is of the load, ``interaction`` of load and group."""
-    random = np.random.default_rng(5)
-    rows = []
+    random, rows = np.random.default_rng(5), []
     for person, load_, cue in product(range(persons), (1, 2), ("no", "yes")):
         chance = 0.7 + random.normal(0, 0.04) - effect * (load_ == 2) - interaction * (load_ == 2) * (person % groups)
         for right in random.random(20) < chance:
@@ -151,8 +152,7 @@ def test_levels_stand_in_the_order_of_their_numbers(tmp_path: Path) -> None:
 def test_sensitivity_and_items_held_are_those_of_each_person(tmp_path: Path) -> None:
     random, rows = np.random.RandomState(7), list[dict[str, Any]]()
     for person, size, trial in product(range(9), (2, 6), range(30)):
-        changed = bool(trial % 2)
-        right = random.rand() < (0.95 if size == 2 else 0.7)
+        changed, right = bool(trial % 2), random.rand() < (0.95 if size == 2 else 0.7)
         words = ("different", "same") if changed else ("same", "different")
         rows.append({"participant": f"P{person}", "set_size": size, "trial": len(rows), "correct": int(right)})
         rows[-1] |= {"correct_answer": words[0], "answer": words[not right], "chance": 0.5}
@@ -162,13 +162,20 @@ def test_sensitivity_and_items_held_are_those_of_each_person(tmp_path: Path) -> 
     said = (table["answer"] == "different").groupby([table["participant"], table["set_size"], table["correct_answer"]])
     count, many = said.sum().unstack(), said.size().unstack()
     z = scipy.stats.norm.ppf((count + 0.5) / (many + 1))
-    each = pd.Series(z[:, 0] - z[:, 1], count.index).unstack()
-    rates = count / many
+    each, rates = pd.Series(z[:, 0] - z[:, 1], count.index).unstack(), count / many
     k = ((rates["different"] - rates["same"]) * rates.index.get_level_values("set_size")).unstack()
     for measure, values in (("d'", each), ("Cowan's K", k)):
         (row,) = factorial(scored, ["set_size"], [], measure).anova.to_dict("records")
         t = scipy.stats.ttest_rel(values[2], values[6]).statistic
         assert (row["f"], row["d_z"]) == pytest.approx((t**2, abs(t) / 3), rel=1e-9)
+    with pytest.raises(SpanLabError, match="some people have several levels of set_size"):
+        factorial(scored, [], ["set_size"], "accuracy")
+    held = _measured(scored, "t", "Cowan's K")
+    given = np.where(np.arange(len(table)) % 7, "answered", "omitted")
+    silent = replace(scored, items=scored.items.assign(outcome=given))
+    kept = _measured(silent, "t", "Cowan's K")
+    assert {*kept["changed"][kept["outcome"] == "omitted"]} == {True}, "silence is no false alarm"
+    assert len(kept) < len(held)
 
 
 def test_the_command_takes_several_conditions_and_groups(run: Run, tmp_path: Path) -> None:

@@ -130,7 +130,6 @@ def test_hedges_g_against_scipy() -> None:
     one, other = random.normal(0.8, 1, 20), random.normal(0, 1, 25)
     g, low, _ = hedges_g(one, other)
     t: Any = ttest_ind(one, other)
-    scale = math.sqrt(1 / 20 + 1 / 25)
-    factor = 1 - 3 / (4 * 43 - 1)
+    scale, factor = math.sqrt(1 / 20 + 1 / 25), 1 - 3 / (4 * 43 - 1)
     assert g == pytest.approx(t.statistic * scale * factor, rel=1e-3)
     assert nct.cdf(t.statistic, 43, low / factor / scale) == pytest.approx(0.975, abs=1e-3)

@@ -388,8 +388,7 @@ def test_stats_prints_and_writes(tmp_path: Path, run: Run) -> None:
 
 def test_points_and_odds_on_different_sides_are_told() -> None:
     """Nearly all against most at one list length weighs more in odds than half against a bit more."""
-    first = {3: 0.99, 5: 0.4}
-    second = {3: 0.9, 5: 0.55}
+    first, second = {3: 0.99, 5: 0.4}, {3: 0.9, 5: 0.55}
     pair = [
         responses(lambda length, _, p=share: p[length], lengths=[3, 5], agent=name, seed=seed, repetitions=60)
         for name, share, seed in (("a", first, 1), ("b", second, 2))

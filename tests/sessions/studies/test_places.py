@@ -11,6 +11,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from spanlab.sessions.studies.monitoring import Monitor
 from spanlab.sessions.studies.participants import DROPPED_OUT, REFUSED, Person, StudyFullError, find, people
 from spanlab.sessions.studies.study import Study
 from spanlab.sessions.studies.visit import VisitRequest, assigner, check_request, sit_down
-from spanlab.sessions.studies.visit_files import repeat, runs
+from spanlab.sessions.studies.visit_files import JOURNAL, repeat, runs
 
 STUDY = """
 study: crowd
@@ -203,6 +204,17 @@ def test_status_says_how_many_places_are_taken_and_who_has_gone(tmp_path: Path, 
     printed = output_of(*run("study", "status", "study.yaml"))
     assert "places: 2 of 2 taken" in printed
     assert "dropped out" in next(line for line in printed.splitlines() if " gone " in line)
+
+
+def test_who_closes_the_last_page_has_done_everything(tmp_path: Path) -> None:
+    study, data = study_in(tmp_path, STUDY + "people: 1\nonline: {drop_out_minutes: 90}\n"), tmp_path / "data"
+    journal = take(study, data, "p01", fields={}).folder / JOURNAL
+    lines = journal.read_text("utf-8").splitlines(keepends=True)
+    journal.write_text("".join(line for line in lines if '"finished"' not in line), encoding="utf-8")
+    ages(study, data, "p01")
+    (person,), places = people(data / study.name), assigner(study, data)
+    later = replace(places, clock=lambda: time.time() + 10**6)
+    assert later._why_gone(data / study.name, person) == ""
 
 
 @pytest.mark.parametrize(("completion", "wanted"), [("only_if_plausible", "ASK"), ("always", "DONE")])

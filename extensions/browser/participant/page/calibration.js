@@ -25,7 +25,7 @@ function card(message, done) {
   const says = message.calibration;
   // on a phone there is room for the card on end alone
   const room = Math.min(innerWidth - 32, 900), upright = room < 400;
-  const most = upright ? Math.min(room * (CARD[0] / CARD[1]), innerHeight * 0.6) : Math.min(room, innerHeight * 0.55 * (CARD[0] / CARD[1]));
+  const most = upright ? room * (CARD[0] / CARD[1]) : Math.min(room, innerHeight * 0.55 * (CARD[0] / CARD[1]));
   const drawn = element("div", { class: "card", role: "img", "aria-label": says.card_size });
   const slider = /** @type {HTMLInputElement} */ (element("input", { type: "range", min: "120", max: String(Math.round(most)), step: "1", id: "card-size" }));
   const draw = () => {

@@ -146,14 +146,14 @@ function pictures(percept) {
   return percept.ask?.overlay ? [...shown, percept.ask.overlay] : shown;
 }
 
-/** Fetch a picture, again and again while the line is cut; null when its trial is no longer wanted. @param {string} name @param {number} c */
-async function fetchPicture(name, c) {
+/** Fetch a picture, again and again while the line is cut; null when its trial is no longer wanted. @param {string} name @param {Trial} mine */
+async function fetchPicture(name, mine) {
   for (let wait = 200; ; wait = Math.min(3000, 2 * wait)) {
     try {
       const answer = await fetch(address(name));
       if (answer.ok) return new Uint8Array(await answer.arrayBuffer());
     } catch { /* the line is cut: it is asked for again */ }
-    if (trial === null || trial.c !== c) return null;
+    if (trial !== mine) return null;
     await new Promise((resolve) => setTimeout(resolve, wait));
   }
 }
@@ -161,14 +161,14 @@ async function fetchPicture(name, c) {
 /** @param {Uint8Array} one @param {Uint8Array} other */
 const same = (one, other) => one.length === other.length && one.every((byte, at) => byte === other[at]);
 
-/** Every picture has a name of its own, also where two are alike: those are decoded once. @param {TrialCommand} message */
-async function load(message) {
+/** Every picture has a name of its own, also where two are alike: those are decoded once. @param {TrialCommand} message @param {Trial} mine */
+async function load(message, mine) {
   const names = [...new Set(message.steps.flat().flatMap(pictures))];
   const missing = names.filter((name) => !bitmaps.has(name));
   /** @type {{bytes: Uint8Array<ArrayBuffer>, bitmap: Promise<ImageBitmap>}[]} */
   const decoded = [];
   const fetched = await Promise.all(missing.map(async (name) => {
-    const bytes = await fetchPicture(name, message.c);
+    const bytes = await fetchPicture(name, mine);
     if (bytes === null) return null;
     let picture = decoded.find((one) => same(one.bytes, bytes));
     if (picture === undefined) {
@@ -177,6 +177,7 @@ async function load(message) {
     }
     return /** @type {[string, ImageBitmap]} */ ([name, await picture.bitmap]);
   }));
+  if (trial !== mine) return; // another one is running, with pictures of its own
   const there = new Map(fetched.filter((one) => one !== null));
   for (const name of names) if (bitmaps.has(name)) there.set(name, /** @type {ImageBitmap} */ (bitmaps.get(name)));
   const kept = new Set(there.values());
@@ -220,7 +221,7 @@ async function beginTrial(message) {
   changes = [];
   if (shownPx() !== message.canvas_px) changed(); // the window has become smaller since the server was told its size
   draw(performance.now());
-  await load(message);
+  await load(message, mine);
   mine.ready = true;
 }
 
@@ -506,7 +507,7 @@ function finish(message) {
   const look = () => {
     if (!link.settled) { setTimeout(look, 200); return; }
     link.stop();
-    if (document.fullscreenElement !== null) void document.exitFullscreen();
+    if (document.fullscreenElement) void document.exitFullscreen(); // undefined on phones that have none
     showEnd(message, words);
     document.body.dataset.ended = "true";
     if (message.redirect && message.at_once) setTimeout(() => location.assign(message.redirect), 10000);
@@ -549,7 +550,7 @@ async function opened(participant, says) {
   showText("", [words.connecting]);
   try { await document.documentElement.requestFullscreen?.({ navigationUI: "hide" }); } catch { /* refused, or not possible here: the record says so */ }
   await measure();
-  await Promise.all([document.fonts.load("600 20px SpanLab"), document.fonts.load("400 20px SpanLab")]);
+  await Promise.allSettled([document.fonts.load("600 20px SpanLab"), document.fonts.load("400 20px SpanLab")]);
   const session = new URLSearchParams(location.search).get("session") ?? "";
   link = new Link(participant, session, says, () => ({ screen: screenNow() }), receive, (state) => {
     const status = $("status");

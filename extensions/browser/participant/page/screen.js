@@ -44,7 +44,7 @@ export function screenNow() {
     hz: 1000 / refresh.period,
     measured: refresh.measured,
     touch: coarse,
-    fullscreen: document.fullscreenElement !== null,
+    fullscreen: !!document.fullscreenElement,
     isolated: globalThis.crossOriginIsolated === true,
     browser: navigator.userAgent.slice(0, 300),
   };

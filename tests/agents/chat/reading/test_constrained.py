@@ -77,8 +77,7 @@ def words_of(value: Any) -> set[str]:
 @pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", list_paradigms())
 def test_every_question_of_the_library_can_be_answered_in_json(name: str) -> None:
-    paradigm = load_paradigm(name)
-    random = np.random.RandomState(3)
+    paradigm, random = load_paradigm(name), np.random.RandomState(3)
     for levels in some_conditions(paradigm, 6)[:6]:
         for kind in dict.fromkeys(
             step.percept.ask.kind

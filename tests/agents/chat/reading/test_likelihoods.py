@@ -130,8 +130,7 @@ def test_no_request_depends_on_what_is_right(
 
 
 def replies_to(kind: Any, scorer: Scorer, answer: Any) -> list[Reply]:
-    asked = Sent((Message("user", (Text("Which?"),)),), identity="x")
-    found = []
+    asked, found = Sent((Message("user", (Text("Which?"),)),), identity="x"), []
     for request in scorer.requests(kind, asked):
         count, last = echoed(answer(request)) or (0, None)
         found.append(ScoredReply(content="", latency_ms=0, echoed_of=count, echoed=last))

@@ -166,8 +166,7 @@ def test_empty_choices_of_a_filter_fail_one_trial_and_are_not_asked_again() -> N
 
 
 def test_bodies_are_unpacked_as_far_as_any_reply_goes() -> None:
-    plain = body()
-    packed = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    plain, packed = body(), zlib.compressobj(wbits=-zlib.MAX_WBITS)
     raw = packed.compress(plain) + packed.flush()
     halves = gzip.compress(plain[:9]) + gzip.compress(plain[9:])
     for content, encoding in (

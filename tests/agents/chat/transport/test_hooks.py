@@ -124,8 +124,7 @@ def test_faults_of_a_hook_are_repeated_fail_a_trial_or_stop_the_session_which_go
     with pytest.raises(SpanLabError, match="a program of ours failed") as caught:
         Runner(session, agent).run()
     assert "sk-abcdef" not in str(caught.value)
-    session = reopen(session.folder)
-    again = Mine()
+    session, again = reopen(session.folder), Mine()
     Runner(session, ChatAgent("m", None, request_limits=limits, hook=again)).run()
     assert len(again.heard) == 2, "one reply of the second trial was kept"
     assert set(read_responses(session.folder)["trial"]) == {2}

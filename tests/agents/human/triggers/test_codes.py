@@ -231,8 +231,7 @@ def says_x(percept: Percept, number: int) -> Response:
 
 
 def test_codes_are_handed_out_but_not_in_practice(tmp_path: Path) -> None:
-    one = paradigm()
-    agent = Wired(says_x)
+    one, agent = paradigm(), Wired(says_x)
     session = start(tmp_path, one, agent, 3, practice=True, extra={"triggers": trigger_request(one, "dry")})
     Runner(session, agent).run()
     practised = len(agent.seen) - 3
@@ -245,8 +244,7 @@ def test_codes_are_handed_out_but_not_in_practice(tmp_path: Path) -> None:
 
 
 def test_codes_in_practice_where_they_are_wanted(tmp_path: Path) -> None:
-    one = paradigm()
-    agent = Wired(says_x)
+    one, agent = paradigm(), Wired(says_x)
     session = start(
         tmp_path, one, agent, 1, practice=True, extra={"triggers": trigger_request(one, "dry", {"practice": True})}
     )
@@ -284,8 +282,7 @@ def test_machines_are_told_neither_codes_nor_verdicts(tmp_path: Path) -> None:
         def start(self, context: TrialContext) -> SayingEpisode:
             return Curious(self, [])
 
-    one = paradigm()
-    machine = Machine(says_x)
+    one, machine = paradigm(), Machine(says_x)
     Runner(start(tmp_path, one, machine, 2, extra={"triggers": trigger_request(one, "dry")}), machine).run()
     assert told == []
 
