@@ -408,10 +408,8 @@ class StepSpec(Node):
                 reader.report((*path, "ask"), "a feedback step cannot ask")
         self.record_path = (*path, "record")
         self.record = self._read_record(value.get("record"), self.record_path, variables)
-        if self.record is not None and self.ask is None:
-            reader.report(self.record_path, "a step that asks nothing has no row in the table, so it cannot record")
-        #: names of what it records
-        self.recorded = tuple(value["record"]) if self.record is not None else ()
+        #: names of what it records in a row of the table, which only questions have
+        self.recorded = tuple(value["record"]) if self.record is not None and self.ask is not None else ()
         #: about what building the step costs, in values touched
         self.cost = 20 + 30 * sum(len(displays) for displays in (self.displays, *(self.feedback or {}).values()))
 

@@ -92,7 +92,7 @@ TYPES = [
     one(step("show: {blank: {}, ms: {uniform: [5]}}"), "small.yaml:6 timeline step 1 > show > ms: expected {uniform: [shortest, longest]} in ms; found {'uniform': [5]}"),
     one(step("show: {blank: {}, for_machines: yes}"), "small.yaml:6 timeline step 1 > show > for_machines: expected true or false; found 'yes'"),
     one(step("show: {blank: {}}, model_steps: 3"), "small.yaml:6 timeline step 1 > model_steps: expected 0 (people only) or 1; found 3. A step that lasts longer is written with 'repeat'"),
-    one("- {phase: p, show: {blank: {}}, record: {soa: 1}}\n" + PROBE, "small.yaml:6 timeline step 1 > record: a step that asks nothing has no row in the table, so it cannot record"),
+    one("- {phase: p, show: {blank: {}}, record: {soa: 1}}\n" + PROBE, "small.yaml:8 conditions item 1: 'soa' is neither a factor nor recorded by a step (there are none)", more="conditions: [soa]"),
     one(step("show: {blank: {}}, record: 5"), "small.yaml:6 timeline step 1 > record: expected names with values, such as {serial_position: =number}; found 5"),
     one(ask("choice: {options: 2}, answer: 0}, record: {serial_position: first"), "small.yaml:6 timeline step 1 > record > serial_position: serial_position is a whole number; found 'first'"),
     one(step("show: {blank: {}}, record: {cells: [1, 2]}"), "small.yaml:6 timeline step 1 > record > cells: one number, word, true, false or null fits into the response table; found [1, 2]"),
