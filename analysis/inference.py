@@ -455,8 +455,8 @@ def judged(table: pd.DataFrame, margin: Margin) -> pd.DataFrame:
             if isinstance(apart, Apart | Contrast)
             else Contrast(float(row["value"]), float(row["se"]), float(row["df"]), 0)
         )
-        of = [row[name] for name in ("mean_first", "mean_second") if name in row and margin.unit == "points"]
-        near = any(min(one, 1 - one) < NEAR for one in of)
+        shares = [row[name] for name in ("mean_first", "mean_second") if name in row and margin.unit == "points"]
+        near = any(min(share, 1 - share) < NEAR for share in shares)
         measured = row.get("measure", margin.unit) in (margin.unit, "correct")
         slope = str(row.get("contrast", "")).startswith("slope")
         rows.append(_columns(margin.judge(difference, near) if measured and not slope else None, margin))

@@ -257,9 +257,8 @@ class _Reading:
         ]
         table = pd.concat(rows).sort_values("_row", kind="stable")
         filled = table[[f"_{ours}" for ours in found]].notna().any(axis=1)
-        if (
-            long.number == "output_position" and "serial_position" in found
-        ):  # a list of which nothing was recalled is one
+        # also a list of which nothing was recalled
+        if long.number == "output_position" and "serial_position" in found:
             filled |= ~table["_row"].duplicated()
         return table[filled].reset_index(drop=True)
 

@@ -360,7 +360,7 @@ def apply_exclusions(
     counted = {"include_practice": include_practice, "include_pilot": include_pilot}
     items = score_table(table.assign(_row=np.arange(len(table))), **counted).items
     alive, people = np.ones(len(table), bool), _people(table)
-    analysed_too = analysed(table, **counted).to_numpy(bool)
+    considered = analysed(table, **counted).to_numpy(bool)
     others: Mapping[MeasureName, Callable[[], pd.DataFrame]] = {
         "attention_checks": lambda: table.assign(_row=np.arange(len(table))),
         "processing_accuracy": lambda: _decisions(table),
@@ -369,7 +369,7 @@ def apply_exclusions(
     for number, rule in enumerate(rules, start=1):
         counted = items["_row"].to_numpy()[alive[items["_row"].to_numpy()]]
         left = others[rule.where]() if rule.where in others else items
-        left = left[(alive & analysed_too)[left["_row"].to_numpy()]]
+        left = left[(alive & considered)[left["_row"].to_numpy()]]
         rows = left["_row"].to_numpy()
         asked = np.ones(len(left), bool) if rule.whose == "everybody" else people[rows] == (rule.whose == "people")
         if rule.paradigms:

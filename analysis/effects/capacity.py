@@ -96,7 +96,6 @@ def capacity_cells(scored: Scored, who: Sequence[str] = WHO) -> dict[str, Cells]
     scored : with ``changed`` in its items, see :func:`.transforms.detections`
     """
     items = scored.items
-    items = items[items["outcome"].isin(["answered", ""]) | items["changed"]]
     positive = np.where(items["changed"], items["correct"] == 1, items["correct"] == 0)
     return {
         "": unit_means(

@@ -121,11 +121,12 @@ def _by_congruence(scored: Scored) -> Scored:
 
 
 def detections(scored: Scored) -> Scored:
-    """Questions whether something changed; ``changed`` says whether it had."""
+    """Questions whether something changed; ``changed`` says whether it had. Silence is a miss, and never a false
+    alarm: without a change it tells nothing."""
     items = scored.items
     truth = decoded(items["correct_answer"])
     told = bool(truth.eq("different").any() or truth.dropna().eq("same").all())
-    asked = truth.isin(["same", "different"]) & told
+    asked = told & (truth.eq("different") | (truth.eq("same") & items["outcome"].isin(["answered", ""])))
     return _with(scored, items[asked].assign(changed=(truth[asked] == "different").to_numpy()))
 
 

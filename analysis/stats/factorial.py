@@ -204,8 +204,7 @@ def _measured(scored: Scored, name: str, measure: str) -> pd.DataFrame:
         words, of = question_of(scored.items, (), name, "analysis of variance")
         return of.of_words(scored, {words[0]}, {words[1]}).items.assign(forced=of.kind == "forced choice")
     if measure.endswith("K"):
-        items = detections(scored).items
-        return items[items["outcome"].isin(["answered", ""]) | items["changed"]]  # silence is no false alarm
+        return detections(scored).items
     return scored.items
 
 

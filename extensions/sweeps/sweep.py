@@ -206,7 +206,10 @@ def _config(
     """The config of one run, checked as one from a file is."""
     data = json.loads(json.dumps(base))
     for key, value in chosen.items():
-        _put(data, key.split("."), value, f"{what}: {key}")
+        way = key.split(".")
+        if any(way[0] in stage for stage in data.get("stages") or []):
+            raise SpanLabError(f"{what}: {key}: stages have their own, which would be trained each time")
+        _put(data, way, value, f"{what}: {key}")
     data.pop(
         "workers", None
     )  # it changes nothing but the speed, and the processes of a sweep may have no processes of their own

@@ -227,8 +227,9 @@ def _other_files(data: Path, own: Collection[Path]) -> Iterator[Path]:
 
 
 def _names(file: Path, name: str, sessions: Collection[str], called: Path = Path()) -> bool:
-    """Return whether a file, its name, or the names of its folders as they are called, names a participant or one of
-    the sessions; a short identifier counts where a field, a column or an option says that it is one."""
+    """Return whether a file names a participant or one of the sessions: in its text, its name, or the names of the
+    folders in which it is (``called``); a short identifier counts where a field, a column or an option says that it is
+    one."""
     text = (
         f"{called} {file.name} {re.sub('[_-]', ' ', f'{called} {file.stem}')}\n"
         f"{file.read_bytes().decode('utf-8', 'replace')}"

@@ -9,9 +9,9 @@ import os
 import signal
 import threading
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import pandas as pd
 import pytest
@@ -120,6 +120,7 @@ def test_the_grid_of_the_paper() -> None:
         ({"grid": {"steps.more": [1]}}, r"steps\.more: there is no such key in a training config"),
         ({"grid": {"model.architecture": ["lstn"]}}, "lstn"),
         ({"grid": {"seed": list(range(100)), "steps": list(range(1, 102))}}, "10100 runs; at most 10000 are possible"),
+        ({"base": "vsr-only", "grid": {"seed": [1, 2]}}, "seed: stages have their own"),
         ({"base": "lstm-255"}, "there is no training config 'lstm-255'; did you mean"),
     ],
 )
@@ -249,9 +250,8 @@ def _kill_when_begun(out: Path, pid: int) -> None:
 def test_a_run_that_was_stopped_in_a_stage_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "config.yaml").write_text(json.dumps({"name": "s"}), encoding="utf-8")
     (tmp_path / "s-1.state.pt").touch()
-    asked: list[bool] = []
+    training = MagicMock(side_effect=SpanLabError("that is enough"))
     monkeypatch.setattr(sweep, "read_config", lambda path: None)
-    monkeypatch.setattr("spanlab.agents.network.training.train", lambda *_, resume, **__: asked.append(resume))
-    with suppress(AttributeError):  # of what training gives
-        sweep._trained(tmp_path)
-    assert asked == [True]
+    monkeypatch.setattr("spanlab.agents.network.training.train", training)
+    sweep._trained(tmp_path)
+    assert training.call_args.kwargs["resume"] is True

@@ -10,6 +10,7 @@ import pytest
 from session_tools import AtTheWindow, Guessing, Saying, start
 from study_files import STUDY, sit, study_in
 
+from spanlab.agents.recorded import Recorded
 from spanlab.extensions.browser.visits.admission import Tickets
 from spanlab.extensions.browser.visits.neighbours import Neighbours
 from spanlab.extensions.browser.visits.offers import StudyOffer
@@ -32,8 +33,12 @@ def mode(path: Path) -> int:
 
 def test_a_session_of_a_person_can_be_read_by_its_owner_alone(tmp_path: Path) -> None:
     vsr = load_paradigm("vsr")
-    assert mode(start(tmp_path, vsr, AtTheWindow(Guessing()), 2).folder) == 0o700
-    assert mode(start(tmp_path, vsr, Saying(Guessing()), 2).folder) == 0o755
+    for agent, wanted in (
+        (AtTheWindow(Guessing()), 0o700),
+        (Recorded("recorded:p01", []), 0o700),  # a program that gives a person's answers again
+        (Saying(Guessing()), 0o755),
+    ):
+        assert mode(start(tmp_path, vsr, agent, 2).folder) == wanted
     tmp_path.chmod(0o755)
     Neighbours(*ParadigmOffer.checked("vsr", tmp_path, trials=1).exchange).forget()  # of several workers
     assert mode(tmp_path / "places.sqlite") == 0o600
