@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -349,7 +349,9 @@ def figure(
             found.lines += ["", f"{heading}:", "", *frame_lines(table)]
     else:
         file = Path(output)
-        found.files = [_write(drawing.table, file) if file.suffix.lower() == ".csv" else drawing.save(file)]
+        found.files = [
+            _write(drawing.table, file, paths(data)) if file.suffix.lower() == ".csv" else drawing.save(file)
+        ]
         found.lines += map(str, found.files)
     found.lines += note_lines(drawing.notes[len(read.cautions) :])
     return found
@@ -446,7 +448,7 @@ def scores(
         if len(rows):
             found.lines += ["", f"{title}:", "", *frame_lines(rows)]
     if output is not None:
-        found.files = [_write(table, Path(output))]
+        found.files = [_write(table, Path(output), paths(data))]
         found.lines += ["", *map(str, found.files)]
     left_out = [] if pairs else pairs_left_out(read.scored)
     readouts = [note for notes in read.readouts.values() for note in notes]
@@ -454,7 +456,9 @@ def scores(
     return found
 
 
-def _write(table: pd.DataFrame, output: Path) -> Path:
+def _write(table: pd.DataFrame, output: Path, data: Sequence[Path]) -> Path:
+    if output.resolve() in [path.resolve() for path in data]:
+        raise SpanLabError(f"{output} is read here, and would be replaced: name another file with -o")
     with written_in(output.parent, str(output)):
         output.write_text(csv_text(table), encoding="utf-8")
     return output

@@ -52,13 +52,14 @@ def check(
             "which files? Name files of paradigms or studies, or give {language} xx to see what a language lacks",
             names=["language"],
         )
+    from ..paradigms import list_paradigms
     from ..sessions.studies.study import is_study
     from .studies import check_study
 
     found = Result()
     for file in paths(files):
         try:
-            source = file if os.path.exists(file) else str(file)
+            source = file if os.path.exists(file) and str(file) not in list_paradigms() else str(file)
             report = check_study(file, details) if is_study(file) else _paradigm_checked(source, details)
         except SpanLabError as error:
             found.wrong.append(str(error))

@@ -118,14 +118,16 @@ class SessionResult:
 
     @property
     def accuracy(self) -> float:
-        """The share of scored items that were right, without practice; NaN where nothing was
-        scored."""
+        """The share of scored items that were right, without practice and answers for which there is nothing right,
+        such as intrusions; NaN where nothing was scored."""
         rows = self.responses
-        return float(rows.loc[~rows["practice"].astype(bool), "correct"].astype("Float64").mean())
+        scored = ~rows["practice"].astype(bool) & rows["correct_answer"].notna()
+        return float(rows.loc[scored, "correct"].astype("Float64").mean())
 
     @override
     def __repr__(self) -> str:
-        return f"SessionResult({str(self.folder)!r}: {self.info['agent']}, {self.info['paradigm']})"
+        what = "" if self.told else f": {self.info['agent']}, {self.info['paradigm']}"
+        return f"SessionResult({str(self.folder)!r}{what})"
 
     @functools.cached_property
     def summary(self) -> list[str]:
@@ -153,6 +155,8 @@ class SessionResult:
         """What a notebook shows: who answered what, how many answers were right, and the first curve."""
         from .analysing import figure
 
+        if self.told:
+            return f"<p>{escape(str(self))}</p>"
         real = self.responses[~self.responses["practice"].astype(bool)]
         told = f"{real['trial'].nunique():,} trials, {len(real):,} answers"
         told += f", {100 * self.accuracy:.1f} % right" if self.accuracy == self.accuracy else ""
@@ -171,6 +175,8 @@ class SessionResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Where its record is, who answered what, and what it came to."""
+        if self.told:  # of several sessions
+            return {"session": str(self.folder), "told": [*self.told]}
         accuracy = self.accuracy
         return {
             "session": str(self.folder),

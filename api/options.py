@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -137,12 +138,18 @@ def part(options: Mapping[str, Any], of: Any) -> dict[str, Any]:
 
 
 def paths(given: Paths) -> list[Path]:
-    return [_opened(Path(path)) for path in ([given] if isinstance(given, str | Path) else given)]
+    """The paths that were given, each once."""
+    opened = map(_opened, map(Path, [given] if isinstance(given, str | Path) else given))
+    return [*{os.path.realpath(path): path for path in opened}.values()]
 
 
 def _opened(path: Path) -> Path:
     """A path to data; of a file that another package opens, such as an archive, the folder with what is in it."""
-    openers = entry_points_of("spanlab.archives").select(name=path.suffix[1:]) if path.is_file() else ()
+    try:
+        there = path.is_file()
+    except OSError as error:  # of a folder that may not be looked into, or a name that is too long
+        raise SpanLabError(f"cannot read {path}: {error.strerror}") from None
+    openers = entry_points_of("spanlab.archives").select(name=path.suffix[1:]) if there else ()
     return next((opener.load()(path) for opener in openers), path)
 
 
@@ -395,7 +402,7 @@ def leave_out(given: Mapping[str, Any], why: str) -> None:
     SpanLabError
         with all of them.
     """
-    names = [name for name, value in given.items() if value not in (None, "", (), False)]
+    names = [name for name, value in given.items() if value is not False and value not in (None, "", ())]
     if names:
         raise SpanLabError(f"leave out {in_words(names)}: {why}", names=names)
 

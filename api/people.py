@@ -230,7 +230,7 @@ def run(
     load_paradigm(paradigm)  # whether there is one is told before who takes part is asked
     leave_out(dict.fromkeys(part(options, VisitOptions), True), f"{paradigm} is not a study file")
     watching = watcher(options.get("say"))
-    seat = Seat(participant, {"palette": "safe", **window}, simulate)
+    seat = Seat(participant.strip(), {"palette": "safe", **window}, simulate)
     chosen_levels = as_lists(levels)
     chosen = plan_for_somebody(
         Path(data),

@@ -85,6 +85,7 @@ def new(
         raise SpanLabError(
             f"'{name}' cannot be the name: use small letters, digits and underscores, and begin with a letter{such}"
         )
+    kind = Kind(kind)
     _check_free(kind, name)
     words = {
         "NAME": name,
@@ -93,7 +94,6 @@ def new(
         "CLASS": name.title().replace("_", ""),
     }
     whole = kind in (Kind.AGENT, Kind.PLUGIN)
-    kind = Kind(kind)
     folder = Path(output or ".")
     path = folder / (name if whole else f"{name}.yaml")
     if path.exists():

@@ -640,8 +640,10 @@ def study_withdraw(
     found = withdrawal.traces(root, participant, owned)
     if not (person or owned.folders or found.replays):
         raise SpanLabError(f"{participant} has no session of {study} in {root} outside studies")
-    _print_removal(owned, found, place)
+    lines = _removal(owned, found, place)
     if not yes:
+        print(*lines, sep="\n")
+        lines.clear()
         if not sys.stdin.isatty():
             raise SpanLabError("nothing was removed: give {yes}, or answer at a terminal", names=["yes"])
         typer.confirm(f"Remove all data of {participant}?", abort=True)
@@ -654,7 +656,7 @@ def study_withdraw(
         leave(folder, person[1], len(owned.names), forget)
         called = f"number {person[1].number}" if forget else participant
         told = f"{called} has withdrawn; a note is in {folder / PLACES}."
-    lines = [
+    lines += [
         f"{told} Remove exports and copies elsewhere yourself; a server that runs keeps its notices until it is ended."
     ]
     for line, paths in (
@@ -666,16 +668,17 @@ def study_withdraw(
     return Result([*lines, *[packed] * bool(found.packed)])
 
 
-def _print_removal(owned: Belongings, found: Traces, place: Path) -> None:
-    """Say what is going to be removed, before anybody agrees to it."""
-    print(f"To be removed permanently: {owned.files} files ({owned.size / 1e6:.1f} MB) in {place}")
-    print(*(f"  {line}" for line in owned.lines), sep="\n")
+def _removal(owned: Belongings, found: Traces, place: Path) -> list[str]:
+    """What is going to be removed, which is said before anybody agrees to it."""
+    lines = [f"To be removed permanently: {owned.files} files ({owned.size / 1e6:.1f} MB) in {place}"]
+    lines += [f"  {line}" for line in owned.lines]
     for line, paths in (
         ("the same answers, given again by a program, or left by an interrupted withdrawal", found.replays),
         ("made again when it is needed", found.kept),
         ("has the same trials; the name of the session is taken out", found.linked),
     ):
-        print(*(f"  {path}: {line}" for path in paths), sep="\n", end="\n" * bool(paths))
+        lines += [f"  {path}: {line}" for path in paths]
+    return lines
 
 
 def _withdrawing(study: str, participant: str, data: Path, forget: bool) -> tuple[str, Person]:

@@ -123,7 +123,7 @@ def show(result: Any, *, as_json: bool = False, quiet: bool = False) -> None:
     for line in () if quiet else getattr(result, "summary", ()):
         print(line, file=sys.stderr)
     if as_json:
-        print(json.dumps(result.to_dict(), ensure_ascii=False, indent=1))
+        print(json.dumps(result.to_dict(), indent=1))
     elif result is not None and not quiet and (text := str(result)):
         print(text)
     if wrong := getattr(result, "wrong", ()):

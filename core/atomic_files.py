@@ -293,7 +293,7 @@ def first_free_folder(
 
     ours = f".{platform.node()}-"
     partial = parent / f"{ours}{os.getpid()}-{secrets.token_hex(4)}.part"
-    new, name = not parent.exists(), ""
+    new, name = not os.path.exists(parent), ""
     try:
         parent.mkdir(parents=True, exist_ok=True)
         for left in parent.glob(f"{ours}*-*.part"):

@@ -408,7 +408,8 @@ def _stairs_of(
             " in the design, or by {levels}",
             names=["levels"],
         )
-    in_use = [combination[factor] for combination in combinations]
+    # of a factor that is drawn for each trial, none is
+    in_use = [combination[factor] for combination in combinations if factor in combination]
     stairs = [level for level in paradigm.factors[factor].levels if same_level(level, in_use) is not None]
     if not all(map(is_number, stairs)):
         raise SpanLabError(

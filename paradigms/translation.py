@@ -14,7 +14,7 @@ from ..core.locale import languages as spoken
 from ..core.registry import nearest
 from ..stimuli import Stimulus
 from ..stimuli.kinds.files import ShownSound
-from ..stimuli.kinds.lettering import Lines
+from ..stimuli.kinds.lettering import Lines, tidied
 from ..stimuli.kinds.together import Together
 from .language.diagnostics import listed
 from .language.expressions import varies
@@ -105,7 +105,7 @@ def _texts(timeline: Any) -> Iterator[str]:
         shown = part.get("text")
         text = shown.get("text") if isinstance(shown, dict) else shown
         if isinstance(text, str) and not varies(text):
-            yield text
+            yield tidied(text)
         rating = part.get("rating")
         if isinstance(rating, dict) and isinstance(labels := rating.get("labels"), dict):
             yield from (label for label in labels.values() if isinstance(label, str) and not varies(label))
@@ -166,15 +166,20 @@ def missing_texts(data: Mapping[str, Any], language: str) -> list[str]:
         others := [text for text in read if text not in translations.get(language, {})]
     ):
         lacking.append(f"the timeline has texts or answers without a translation: {listed(others)} (translations)")
-    if any(language not in prompt for prompt in _prompts(data.get("timeline"))):
+    if any(language not in prompt for prompt in _prompts(data.get("timeline"), next(iter(instructions)))):
         lacking.append("there are questions that are not asked in it (prompt)")
     return lacking
 
 
-def _prompts(timeline: Any) -> Iterator[Mapping[str, Any]]:
-    """Return the wordings of a timeline's questions and the reasons for right answers, by language."""
+def _prompts(timeline: Any, first: str) -> Iterator[Mapping[str, Any]]:
+    """Return the wordings of a timeline's questions and the reasons for right answers, by language; plain texts are
+    in the first."""
     for part in _mappings(timeline):
-        yield from (part[key] for key in ("prompt", "why") if isinstance(part.get(key), dict))
+        yield from (
+            {first: part[key]} if isinstance(part[key], str) else part[key]
+            for key in ("prompt", "why")
+            if isinstance(part.get(key), str | dict)
+        )
 
 
 def untranslated(data: Mapping[str, Any], kinds: Iterable[ResponseKind], languages: Iterable[str]) -> list[str]:

@@ -292,7 +292,7 @@ def choose_trials(
             )
         chosen = choose_trials(
             paradigm,
-            seed=seed,
+            seed=None if like else seed,
             levels=levels,
             trials=trials,
             design=design,
@@ -302,11 +302,12 @@ def choose_trials(
         )
         return fresh_trials(chosen, known_seed)
     if like is not None:
-        if levels or trials is not None or design is not None or trials_from is not None:
+        if levels or any(one is not None for one in (trials, design, trials_from, seed, generator)):
             raise SpanLabError(
-                "takes exactly the trials of that session: leave out {levels}, {trials}, {trials_from} and {design}",
+                "takes exactly the trials of that session: leave out {levels}, {trials}, {trials_from}, {design},"
+                " {seed} and {generator}",
                 option="like",
-                names=["levels", "trials", "trials_from", "design"],
+                names=["levels", "trials", "trials_from", "design", "seed", "generator"],
             )
         return trials_like(like, paradigm)
     if trials_from is not None:

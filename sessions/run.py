@@ -7,6 +7,7 @@ import collections.abc
 import itertools
 import platform
 import re
+import shlex
 import shutil
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -367,7 +369,7 @@ def carry_out(
     again = (
         f"in Python, with the same agent: spanlab.resume({str(session.folder)!r}, agent=agent)"
         if given
-        else f"with: spanlab resume {session.folder}"
+        else f"with: spanlab resume {shlex.quote(str(session.folder))}"
     )
     try:
         runner = Runner(session, agent, say=watcher.say, retry_failed=retry_failed)
@@ -447,7 +449,7 @@ def spread_sessions(
     jobs = [
         (chosen.paradigm.data, chosen.paradigm.name, chosen.plan, agent, request) for chosen, agent, request in sessions
     ]
-    for _, (folder, span) in pool.each(_taken, partial(Path, data.resolve()), jobs):
+    for _, (folder, span) in sorted(pool.each(_taken, partial(Path, data.resolve()), jobs), key=itemgetter(0)):
         yield reopen(folder), span
 
 

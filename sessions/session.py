@@ -27,6 +27,7 @@ from ..paradigms.language.own_files import KINDS, own_hash
 from ..paradigms.language.schema import SessionDesign
 from ..paradigms.language.yaml_source import in_library
 from ..paradigms.paradigm import paradigm_from_data
+from ..paradigms.responses import SerialOrder
 from ..paradigms.triggers import Triggers, read_triggers
 from ..stimuli.own_files import content_of, remember, suffix_of
 from .record.reader import read_events, read_session, trial_key, trials_left, trials_taken
@@ -157,7 +158,13 @@ def brief(
     sentences : what is said of kinds of questions, where it is not to be what it would be now
     """
     questions = [step.percept.ask for step in trial.steps if step.percept.ask is not None]
-    kinds = tuple(dict.fromkeys(ask.kind for ask in questions))
+    # where items of the right answer stood says how many there will be
+    kinds = tuple(
+        dict.fromkeys(
+            ask.kind.model_copy(update={"positions": None}) if isinstance(ask.kind, SerialOrder) else ask.kind
+            for ask in questions
+        )
+    )
     prompts = tuple(dict.fromkeys(ask.prompt for ask in questions if ask.prompt is not None))
     instructions, view = instructions_for(agent, paradigm, language, trial.levels), paradigm.network_view(trial.levels)
     words: Mapping[str, str] = paradigm.translations.get(language, {}) if agent.kind.at_window else {}

@@ -1,6 +1,7 @@
 from . import mixed_model as mixed_model
 from .likeness import testable as testable
 from .mixed_model import Mixed as Mixed
+from .mixed_model import plain_values as plain_values
 from .mixed_model import sort_cells as sort_cells
 from .mixture import fit_mixture as fit_mixture
 from .reliability import spearman_brown as spearman_brown

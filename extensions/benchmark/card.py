@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spanlab.analysis.data import decoded
 from spanlab.analysis.means import Apart, Contrast, place_of
 from spanlab.core import SpanLabError, __version__, as_object
 from spanlab.sessions.record import find_sessions, read_session
@@ -24,6 +25,7 @@ from .measures import (
     shared_places,
     value_of,
     with_levels,
+    without_spread,
 )
 from .suite import NBACK, Effect, Suite
 
@@ -354,7 +356,7 @@ def _body(suite: Suite, scored: Scored, name: str, people: Scored | None, taken:
         agent = tested = None
         if paradigm in taken:
             agent, tested = (of_answers(scored, paradigm, name, tested=only) for only in (False, True))
-        references = references_of(paradigm, people)
+        references = references_of(paradigm, people and _at_levels(people, scored, paradigm))
         entries = [
             effect_entry(effect, agent, references, tested) for effect in suite.effects if effect.paradigm == paradigm
         ]
@@ -393,13 +395,32 @@ def _count(
     counts["comparable"] += len(inside)
 
 
+def _at_levels(people: Scored, scored: Scored, paradigm: str) -> Scored:
+    """People's answers in the conditions that an agent had, also those that its effects do not tell apart."""
+    theirs, ours = (one.items[one.items["paradigm"] == paradigm] for one in (people, scored))
+    for name in theirs.columns.intersection(ours.columns):
+        if name in ("list_length", "set_size", "retention_steps") or name.startswith("factor_"):
+            theirs = theirs[decoded(theirs[name]).isin(decoded(ours[name]))]
+    return replace(people, items=theirs.reset_index(drop=True))
+
+
 def references_of(paradigm: str, people: Scored | None = None) -> list[Answerer]:
     """Those with whom an agent is compared in a paradigm: a laboratory's people, published people,
     published models."""
     references = []
     if people is not None and (own := of_answers(people, paradigm, "", _PEOPLE)) is not None:
+        several = own.unit == "participant"  # of one person alone, nobody knows how far people are apart
         references.append(
-            Answerer(f"your people ({own.n})", own.by, own.weighted, own.means, True, own.counts, own.n, own.unit)
+            Answerer(
+                f"your people ({own.n if several else 1})",
+                own.by,
+                own.weighted if several else without_spread(own.means),
+                own.means,
+                True,
+                own.counts,
+                own.n,
+                own.unit,
+            )
         )
     if (printed := of_published_people(paradigm)) is not None:
         references.append(printed)

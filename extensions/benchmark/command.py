@@ -214,7 +214,7 @@ def benchmark(
         return found
     plan.run(max_cost)
     if of_findings:
-        return _findings(compared(chosen, sessions), found, place or sessions)
+        return _findings(compared(chosen, sessions, accept_unread), found, place or sessions)
     card = card_of(chosen, sessions, own, plan.refused, accept_unread)
     found.tables = {"effects": card["effects"]}
     found.files = [Path(file) for file in write_card(card, place or sessions)]

@@ -175,7 +175,7 @@ def _networks(card: Mapping[str, Any]) -> str:
 def _foot(card: Mapping[str, Any], height: float) -> list[str]:
     left = ", ".join(card["not_taken"])
     note = f"Not taken: {left}. " if left else ""
-    marks = "● agent with 95 % interval   ○ people (published means) or, for N-back, the first published model"
+    marks = "● agent with 95 % interval   ○ your people, published means or, for N-back, the first published model"
     return [
         _text(28, height - 30, marks, "bc-soft", 11.5),
         _text(28, height - 12, f"{note}spanlab {card['spanlab']}", "bc-soft", 11.5),
@@ -227,7 +227,7 @@ def _chart(curves: Mapping[str, Any], along: str, title: str, length: float | No
                 f'<circle class="{mark}" cx="{x:.1f}" cy="{y:.1f}" r="3.6"/>'
                 for x, y in (at(*point) for point in points)
             ]
-    beside = f"grey: {len(lines) - 1} published models" if len(lines) > 2 else ""
+    beside = f"grey: {len(lines) - 1} others" if len(lines) > 2 else ""
     if len(lines) > 1 and not sensitivity:
         beside = f"○ {lines[1][0]}"
     return [*parts, _text(left + 34, top + height + 34, beside, "bc-soft", 11)]

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from spanlab.analysis.data import Scored, decoded, load
 from spanlab.analysis.effects import answer_places, first_recalls, lags, transpositions, written
+from spanlab.analysis.stats import testable
 from spanlab.core import SpanLabError, nearest
 from spanlab.human_data import of_persons
 
@@ -218,16 +219,18 @@ def verdict(people: Interval | None, agent: Interval | None, margin: float) -> V
     return "opposite" if high < -margin else "not resolved"
 
 
-def compared(suite: FindingSuite, sessions: Path) -> list[dict[str, Any]]:
+def compared(suite: FindingSuite, sessions: Path, accept_unread: bool = False) -> list[dict[str, Any]]:
     """What people show, what the agent shows whose sessions these are, and the verdict, for each
-    finding."""
+    finding; conditions of which too many replies could not be read have none, unless that is accepted."""
     theirs = of_persons(SHIPPED)
-    scored = load([folder for folder, _ in sessions_of(suite, sessions)]).scored.parts
+    folders = [folder for folder, _ in sessions_of(suite, sessions)]
+    scored = load(folders, accept_unread=accept_unread).scored.parts
     rows = []
     for one in suite.findings:
         people = interval([*theirs.loc[theirs["finding"] == one.finding, "value"]]) if one.study else None
         part, agent = scored.get(one.paradigm), None
         if part is not None:
+            part = testable(part, (one.column,))
             agent = interval([*values_of(one, part, parts_of(part.items, one.column), one.column).values()])
         rows.append(
             {

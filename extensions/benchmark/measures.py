@@ -243,6 +243,7 @@ def _of_blocks(blocks: pd.DataFrame, name: str, kinds: frozenset[str] | None = N
         counts,
         unit.nunique(),
         kind,
+        chance=dict.fromkeys(means, 0.0),  # d' of somebody who guesses
     )
 
 
@@ -259,11 +260,12 @@ def of_published_people(paradigm: str) -> Answerer | None:
     if not len(table):
         return None
     means = {place_of(row, by): float(row["accuracy"]) for row in table.to_dict("records")}
+    return Answerer(str(table["study"].iloc[0]), by, without_spread(means), means, raw=False)
 
-    def weighted(chosen: Sequence[Place], weight: np.ndarray) -> float:
-        return float(weight @ np.array([means[place] for place in chosen]))
 
-    return Answerer(str(table["study"].iloc[0]), by, weighted, means, raw=False)
+def without_spread(means: Mapping[Place, float]) -> Callable[[Sequence[Place], np.ndarray], float]:
+    """Weighted sums of means of which nobody knows how far they could be off."""
+    return lambda chosen, weight: float(weight @ np.array([means[place] for place in chosen]))
 
 
 def of_published_models(paradigm: str) -> list[Answerer]:

@@ -207,7 +207,7 @@ def _participants(data: Data, heads: Sequence[Head]) -> list[str]:
     analysed = set(items.loc[items["agent_kind"] == PARTICIPANT.name, "participant"].astype(str)) - {""}
     if not people and not analysed:
         return ["No people took part; the data are those of machines."]
-    many = len(people or analysed)
+    many = len(people | analysed)
     text = plural(many, "person took part", "people took part") if many != 1 else "One person took part"
     text += f", of whom {len(analysed)} are analysed." if len(analysed) != many else "."
     days = sorted({facts.started[:10] for facts in data.sessions if facts.started and facts.kind == PARTICIPANT.name})

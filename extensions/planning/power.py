@@ -27,7 +27,7 @@ import pandas as pd
 from spanlab.analysis import equivalence_test
 from spanlab.analysis.data import Scored, plural
 from spanlab.analysis.means import LEVEL, NEAR, are_rare, contrast, least_variances
-from spanlab.analysis.stats import Mixed
+from spanlab.analysis.stats import Mixed, plain_values
 from spanlab.core import SpanLabError
 
 from .planned_measures import PlannedSensitivity, PlannedTimes, chosen_conditions, design_in_words
@@ -138,7 +138,7 @@ def from_model(
     spread = dict(zip(model.cells.components, map(float, model.fit.sd), strict=True))
     effect = spread.get("participant x condition")
     part = scored.items[scored.items["participant"].astype(str) != ""]
-    asked = part.groupby("unit_trial").size()
+    asked = part.groupby([plain_values(part[model.cells.by]).astype(str), "unit_trial"]).size()
     seen = shares[names[1]] - shares[names[0]]
     return Assumed(
         accuracy=shares[names[0]],
@@ -149,7 +149,7 @@ def from_model(
         effect=math.nan if effect is None else math.sqrt(2) * effect,
         item=spread.get("item", 0.0),
         trial=spread.get("trial as taken", 0.0),
-        items=max(1, round(float(asked.median()))),
+        items=max(1, round(float(asked.groupby(level=0).median()[[*names]].min()))),
         between=between,
         shared="trial_id" in part.columns
         and bool(part[part["trial_id"] != ""].groupby("trial_id")["participant"].nunique().gt(1).any()),

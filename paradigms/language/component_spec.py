@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from ...core.errors import MAX_PROBLEMS, ParadigmError, Problem
-from ...core.json_values import LimitError
+from ...core.json_values import LimitError, as_object
 from ...core.registry import Component, Registry, nearest
 from ...stimuli.own_files import Files
 from ..trial import Prompt
@@ -93,10 +93,12 @@ class Reader:
         """Of the names that are known somewhere, those that may be told to whoever answers: levels
         of factors, and how often a loop has gone round."""
         names = frozenset(variables)
+        drawn = as_object(as_object(self.document.data).get("draw"))
         counts = {
             name
             for name in names
-            if name in COUNTERS or (name.endswith("_number") and name.removesuffix("_number") in names)
+            if name in COUNTERS
+            or (name.endswith("_number") and name.removesuffix("_number") in names and name not in drawn)
         }
         return (names & self.factors) | counts
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core.errors import SpanLabError
-from ...core.json_values import as_object, is_whole
+from ...core.json_values import as_object, is_whole, weigh
 from ...core.packed_tables import sheets
 from ...core.registry import nearest
 from ...stimuli.own_files import FileFacts, ImageFacts, SoundFacts, name_problem, with_article
@@ -123,7 +123,8 @@ def _table(path: Path) -> list[dict[str, Any]]:
         )
     if uneven := next((n for n, row in enumerate(rows, start=2) if len(row) != len(names)), 0):
         raise ValueError(f"line {uneven} has {len(rows[uneven - 2])} cells, and the line with the names {len(names)}")
-    table = [dict(zip(names, row, strict=True)) for row in rows]
+    # dates and times, which programs for tables make of 1-2, are no plain values
+    table = [dict(zip(names, row, strict=True)) for row in rows if weigh(row)]
     for number, weight in enumerate((row.get(WEIGHT, 1) for row in table), start=2):
         if not is_whole(weight) or weight < 1:
             raise ValueError(f"line {number}: a weight is a whole number from 1; found {show(weight)}")

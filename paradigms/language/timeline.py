@@ -15,7 +15,7 @@ from typing import Any, cast
 import numpy as np
 
 from ...core.errors import ParadigmError
-from ...core.json_values import is_number, is_whole
+from ...core.json_values import as_object, is_number, is_whole
 from ...core.registry import as_tuple, nearest
 from ...stimuli import STIMULI, Stimulus
 from ...stimuli.kinds.files import ShownSound
@@ -231,6 +231,9 @@ class AskSpec:
                     (*path, key),
                     f"expected {' or '.join(allowed)}; found {show(beside[key])}{nearest(beside[key], allowed)}",
                 )
+        # an order that is drawn would tell where the items of the right answer stood
+        orders = as_object(as_object(value).get("sequence")).get("positions")
+        reader.template(orders, (*path, "sequence", "positions"), reader.public(variables))
         if not self.kind.cls.scored and beside.get("answer") is not None:
             reader.report((*path, "answer"), f"a {self.kind.cls.name} has no correct answer: leave out 'answer'")
         elif self.kind.cls.scored and beside.get("answer") is None:
@@ -618,8 +621,12 @@ class When(Node):
         self.reader, self.path, self.test, self.body, self.otherwise = reader, path, test, body, otherwise
 
     def unroll(self, env: dict[str, Any]) -> Iterator[tuple[StepSpec, dict[str, Any]]]:
-        chosen = self.body if self.reader.fill(self.test, self.path, env) else self.otherwise
-        if chosen is not None:
+        holds = self.reader.fill(self.test, self.path, env)
+        if isinstance(holds, str):  # also "no" is a text, and would hold
+            raise ParadigmError(
+                [self.reader.document.problem(self.path, f"expected true or false; found {show(holds)}")]
+            )
+        if (chosen := self.body if holds else self.otherwise) is not None:
             yield from chosen.unroll(env)
 
     def steps(self) -> Iterator[StepSpec]:
@@ -707,8 +714,9 @@ def _read_for(
             or name in LITERALS
             or iskeyword(name)
             or names.count(name) > 1
+            or (name == names[0] and f"{name}_number" in variables)
         ):
-            reader.report(path, f"the name '{name}' is taken; choose another for this loop")
+            reader.report(path, f"the name '{name}' is taken, or '{name}_number'; choose another for this loop")
     return names, reader.template("=" + match["list"].removeprefix("="), path, variables)
 
 

@@ -257,6 +257,8 @@ class ResponseKind(Component):
 
     #: parameters that are not part of the trial: they say what a laboratory may do with keys
     beside_the_trial: ClassVar[frozenset[str]] = frozenset()
+    #: parameters that are drawn for each trial and make no other question
+    varying: ClassVar[frozenset[str]] = frozenset()
     #: why networks cannot answer, in a clause, and what to ask instead; empty for kinds that they
     #: can answer
     not_for_networks: ClassVar[str] = ""
@@ -268,10 +270,9 @@ class ResponseKind(Component):
 
     def record_key(self) -> str:
         """Return the key of this kind of question in a record: its name and the parameters that
-        differ from their defaults."""
-        return canonical(
-            [type(self).name, self.model_dump(mode="json", exclude_defaults=True, exclude=set(self.beside_the_trial))]
-        )
+        differ from their defaults, without what is drawn for each trial."""
+        beside = {*self.beside_the_trial, *self.varying}
+        return canonical([type(self).name, self.model_dump(mode="json", exclude_defaults=True, exclude=beside)])
 
     def allows(self, value: Any) -> bool:
         """Return whether ``value`` is an answer that can be given."""

@@ -13,7 +13,6 @@ from pydantic import Field, model_validator
 from ...core.locale import sentence
 from ...stimuli import CANVAS
 from ...stimuli.colour_wheel import wheel_colour
-from ..identity import canonical
 from .base import RESPONSES, Answer, Dial, ItemScore, ResponseKind, Surface
 from .wording import negated
 
@@ -56,6 +55,8 @@ class Continuous(ResponseKind):
 
     name: ClassVar[str] = "continuous"
     shorthand: ClassVar[str] = ""
+    #: where the wheel lies and where keys begin
+    varying: ClassVar[frozenset[str]] = frozenset({"turned", "start"})
 
     feature: Feature = Field(
         description=(
@@ -129,12 +130,6 @@ class Continuous(ResponseKind):
     @property
     def _classes(self) -> int:
         return self.bins or self.count
-
-    def record_key(self) -> str:
-        """As of every kind, without what is drawn for each trial: where the wheel lies and where
-        keys begin is no other question."""
-        beside = {*self.beside_the_trial, "turned", "start"}
-        return canonical([type(self).name, self.model_dump(mode="json", exclude_defaults=True, exclude=beside)])
 
     def allows(self, value: Any) -> bool:
         return (

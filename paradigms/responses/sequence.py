@@ -61,6 +61,7 @@ class SerialOrder(ResponseKind):
     """
 
     name: ClassVar[str] = "sequence"
+    varying: ClassVar[frozenset[str]] = frozenset({"positions"})
     not_for_networks: ClassVar[str] = (
         "a network answers with one class at a step; ask for one item a step with 'choice', as the paradigm vsr does"
     )

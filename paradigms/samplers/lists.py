@@ -198,6 +198,8 @@ class Uniform(_Numbers):
 
     def _one(self, random: np.random.RandomState) -> float:
         low, high = self.between
+        if not self.decimals:  # rounding would give each limit half as often
+            low, high = low - 0.5, high + 0.5
         return low + (high - low) * float(random.random_sample())
 
     def _fits(self, value: float) -> bool:

@@ -97,10 +97,10 @@ def draw_with_lures(
 def _with_one_less(counts: np.ndarray) -> np.ndarray:
     """Patterns x lures still to come; below them the same again for when the next item is one of
     these lures."""
-    patterns, lures = counts.shape
-    both = np.zeros((2 * patterns, lures))
-    both[:patterns] = counts
-    both[patterns:, 1:] = counts[:, :-1]
+    counts = counts / 2.0 ** np.frexp(counts.max())[1]  # exact, and keeps long blocks finite: only ratios count
+    both = np.zeros((2 * len(counts), counts.shape[1]))
+    both[: len(counts)] = counts
+    both[len(counts) :, 1:] = counts[:, :-1]
     return both
 
 

@@ -62,9 +62,9 @@ def read_session(folder: str | Path) -> SessionInfo:
         when the folder holds no readable session, or one of another format.
     """
     path = Path(folder) / "session.json"
-    if not path.is_file():
-        raise SpanLabError(f"{folder} is not a session: it has no session.json")
     try:
+        if not path.is_file():
+            raise SpanLabError(f"{folder} is not a session: it has no session.json")
         session: object = json.loads(path.read_text(encoding="utf-8"), **STRICT_JSON)
     except (OSError, ValueError, RecursionError) as error:
         raise SpanLabError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
@@ -93,7 +93,7 @@ def find_sessions(paths: Iterable[str | Path]) -> list[Path]:
     """
     folders: dict[Path, None] = {}
     for path in map(Path, paths):
-        inside = [path] if (path / "session.json").exists() else list(sessions_below(path))
+        inside = [path] if os.path.exists(path / "session.json") else list(sessions_below(path))
         if not inside:
             raise SpanLabError(f"{path}: there is no session here (a session is a folder with a session.json)")
         folders |= dict.fromkeys(inside)
@@ -101,13 +101,16 @@ def find_sessions(paths: Iterable[str | Path]) -> list[Path]:
 
 
 def sessions_below(path: Path) -> Iterator[Path]:
-    """Session folders in a folder, and up to five levels below; sorted."""
-    for name, inner, files in os.walk(path, followlinks=True):
+    """Session folders in a folder, and up to five levels below; sorted. Last come folders that may not be read, which
+    may be sessions."""
+    faults: list[OSError] = []
+    for name, inner, files in os.walk(path, followlinks=True, onerror=faults.append):
         if "session.json" in files:
             yield Path(name)
             inner.clear()
-        deepest = inner and len(Path(name).parts) - len(path.parts) >= _DEEPEST
+        deepest = name.count(os.sep) - str(path).count(os.sep) >= _DEEPEST
         inner[:] = [] if deepest else sorted((one for one in inner if one[0] != "."), key=os.path.normcase)
+    yield from (Path(fault.filename) for fault in faults if isinstance(fault, PermissionError))
 
 
 def read_events(folder: str | Path) -> list[Event]:

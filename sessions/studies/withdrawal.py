@@ -84,7 +84,8 @@ def of_paradigm(data: Path, paradigm: str, name: str) -> Belongings:
     folders = [
         folder
         for folder, info in _sessions(data)
-        if info.get("participant") == name
+        if name  # machines have none
+        and info.get("participant") == name
         and paradigm in (info["paradigm"], info["paradigm_source"])
         and "study" not in info
     ]

@@ -96,6 +96,11 @@ class Letter(Stimulus):
         return self.symbol + _in_colour(self.colour, "black")
 
 
+def tidied(text: str) -> str:
+    """A text without blanks that nobody sees."""
+    return "\n".join(" ".join(line.split()) for line in text.strip().split("\n"))
+
+
 @STIMULI.register
 class Lines(Stimulus):
     """Text of one or several lines, centred: instructions and feedback. Long lines are broken; a
@@ -111,8 +116,7 @@ class Lines(Stimulus):
     @field_validator("text")
     @classmethod
     def _visible(cls, value: str) -> str:
-        tidy = "\n".join(" ".join(line.split()) for line in value.strip().split("\n"))
-        if not tidy:
+        if not (tidy := tidied(value)):
             raise ValueError("the text is empty; for an empty screen show blank")
         return drawable(tidy)
 
@@ -149,7 +153,10 @@ class Lines(Stimulus):
 
 
 def _noise(value: Any) -> Any:
-    pairs = list(value.items()) if isinstance(value, Mapping) else value
+    # keys of YAML are texts
+    pairs = value
+    if isinstance(value, Mapping):
+        pairs = [(int(cell) if str(cell).isdecimal() else cell, mark) for cell, mark in value.items()]
     if not isinstance(pairs, (list, tuple)):
         return value
     if not all(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import inspect
 import json
+import os
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
+import pandas as pd
 import pytest
 import typer
 from command_line import Run, complaint, output_of
@@ -17,6 +20,7 @@ import spanlab
 from spanlab.api.options import Result, declared, public
 from spanlab.cli.app import command_line as whole_command_line
 from spanlab.cli.command_table import COMMANDS, Commands, _added, _points, _shipped, as_command
+from spanlab.sessions import find_sessions
 
 #: commands with a command for each format, which one function stands for; names that Python has
 FUNCTIONS = {"import": "import_data", "export": "export", "list": "catalogue"}
@@ -74,6 +78,8 @@ def test_what_python_is_told_names_its_parameters() -> None:
     with pytest.raises(spanlab.SpanLabError, match=r"^size is too large$") as raised:
         mine(2)
     assert raised.value.option == "size"
+    with pytest.raises(spanlab.SpanLabError, match="a paradigm of the library"):
+        spanlab.new("paradigm", "vsr")  # pyright: ignore[reportArgumentType]
     command = Typer()
     command.command()(as_command(mine))
     with pytest.raises(spanlab.SpanLabError, match=r"^--how-large is too large$"):
@@ -81,3 +87,32 @@ def test_what_python_is_told_names_its_parameters() -> None:
     assert "size : how large it is\n" in (mine.__doc__ or "")
     with pytest.raises(TypeError, match="unexpected keyword argument 'tirals'"):
         spanlab.replay("vsr", "ideal", tirals=4)  # pyright: ignore[reportCallIssue]
+
+
+def test_what_was_read_is_not_replaced_and_a_table_named_twice_is_one(run: Run, tmp_path: Path) -> None:
+    rows = [{"participant": f"P{n % 4}", "correct": n % 3 > 0, "load": n % 2 + 1} for n in range(48)]
+    pd.DataFrame(rows).to_csv(tmp_path / "a.csv", index=False)
+    before = (tmp_path / "a.csv").read_bytes()
+    for command in (("figure", "conditions", "a.csv", "--along", "load"), ("scores", "a.csv")):
+        assert "name another file" in complaint(*run(*command, "-o", "./a.csv"))
+    assert (tmp_path / "a.csv").read_bytes() == before
+    once, twice = (output_of(*run("stats", *files)) for files in (("a.csv",), ("a.csv", tmp_path / "a.csv")))
+    assert once == twice
+
+
+def test_a_session_that_may_not_be_read_is_named(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = (spanlab.replay("vsr", "chance", trials=2, data=tmp_path / "data").folder for _ in "ab")
+    scan = os.scandir
+
+    def refusing(path: Any) -> Any:
+        if Path(path) == second:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    assert find_sessions([tmp_path / "data"]) == [first, second]
+
+
+def test_a_folder_called_like_a_paradigm_hides_nothing(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "vsr").mkdir()
+    assert "vsr is fine" in output_of(*run("check", "vsr"))

@@ -98,6 +98,17 @@ def test_an_agent_of_ones_own(tmp_path: Path) -> None:
     result = spanlab.replay("smu", IdealAgent(), trials=4, data=tmp_path)
     assert result.info["agent"] == "ideal"
     assert result.accuracy == 1.0
+    several = spanlab.SessionResult(tmp_path, told=("It is over.",))
+    assert several.to_dict()["told"] == ["It is over."]
+    assert "It is over." in several._repr_html_()
+    assert str(tmp_path) in repr(several)
+
+
+def test_what_nobody_asked_for_is_in_no_accuracy(tmp_path: Path) -> None:
+    result = spanlab.replay("sfr", "capacity:2", levels={"list_length": [4]}, trials=8, data=tmp_path)
+    asked = result.responses[result.responses["correct_answer"].notna()]
+    assert len(asked) < len(result.responses)
+    assert f"{result.accuracy:.0%}" in result.summary[0]
 
 
 def test_an_event_loop_may_be_running(tmp_path: Path) -> None:
@@ -153,7 +164,8 @@ def test_a_session_goes_on_and_one_that_is_over_stays(tmp_path: Path) -> None:
         (lambda: spanlab.replay("vsr"), "who takes the trials? Give agent"),
         (
             lambda: spanlab.replay("vsr", "ideal", like="x", trials=3),
-            "like takes exactly the trials of that session: leave out levels, trials, trials_from and design",
+            "like takes exactly the trials of that session: leave out levels, trials, trials_from, design, seed and"
+            " generator",
         ),
         (lambda: spanlab.replay("vsr", "ideel"), "unknown agent 'ideel'"),
         (lambda: spanlab.run("vsr"), "who takes part? Give participant"),

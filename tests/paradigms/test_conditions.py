@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -334,10 +335,14 @@ def test_a_table_may_be_a_workbook(tmp_path: Path) -> None:
     for row in (("word", "kind"), ("apple", "old"), ("pear", "new")):
         book.active.append(row)
     book.save(tmp_path / "items.xlsx")
+    book.active.append((datetime(2024, 1, 2), "new"))
+    book.save(tmp_path / "dates.xlsx")
     content = OF_TABLE.replace("items.csv", "items.xlsx").replace(
         "{image: {file: =picture, words: a picture}}", "{word: =word}"
     )
     paradigm = of_text(tmp_path, content.replace(", load: =load", ""))
+    with pytest.raises(ParadigmError, match=r"dates\.xlsx"):
+        of_text(tmp_path, content.replace("items", "dates"))
     assert [compile_trial(paradigm, {"table_row": n}).steps[0].truth.answer for n in (1, 2)] == ["old", "new"]
 
 

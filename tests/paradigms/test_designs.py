@@ -151,6 +151,13 @@ def test_a_number_of_trials_is_shared_out_evenly(tmp_path: Path, trials: int) ->
     assert max(counts.values()) - min(counts.get(one, 0) for one in itertools.product([1, 2, 3], "xy")) <= 1
 
 
+def test_a_factor_that_is_drawn_for_each_trial_is_not_adapted(tmp_path: Path) -> None:
+    factors = "a: [1]\nc: {random: [7, 8]}"
+    paradigm = load(tmp_path, text(factors=factors, more="designs: {span: {adaptive: {factor: c, start: 7}}}"))
+    with pytest.raises(SpanLabError, match=r"one of the levels in use \(none\); found 7"):
+        plan_session(paradigm, 1, "span")
+
+
 def test_designs_by_name(tmp_path: Path) -> None:
     paradigm = designed(tmp_path, "human: {repetitions: 2}", "published: {train: 10}", "short: {}")
     assert session_design(paradigm).repetitions == 2

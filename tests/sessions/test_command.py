@@ -101,8 +101,6 @@ def test_like_gives_exactly_the_trials_of_another_session(run: Run, finished: Pa
             "ideal",
             "--agent",
             "capacity",
-            "--seed",
-            "77",
             "--data",
             tmp_path / "others",
         )
@@ -116,7 +114,8 @@ def test_like_gives_exactly_the_trials_of_another_session(run: Run, finished: Pa
 
 
 def test_like_is_not_mixed_with_other_choices(run: Run, finished: Path) -> None:
-    for more in (("--trials", "3"), ("--set", "list_length=3"), ("--design", "human")):
+    given = (("--trials", "3"), ("--set", "list_length=3"), ("--design", "human"), ("--generator", "published"))
+    for more in (*given, ("--seed", "1", "--seed", "2")):
         status, _, err = run("replay", "--like", finished, "--agent", "ideal", *more)
         assert status == 1
         assert "--like takes exactly the trials of that session" in err

@@ -63,7 +63,7 @@ def test_run_gives_every_session_a_seed_of_its_own_and_says_so(
     tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("spanlab.agents.human.seating.seat", lambda *_: IdealAgent())  # somebody who needs no window
-    for participant, more in (("A", []), ("B", []), ("A", []), ("C", ["--seed", "7"])):
+    for participant, more in (("A", []), ("B\r", []), ("A", []), ("C", ["--seed", "7"])):
         options = ["--set", "list_length=2", "--trials", "1", "--simulate", "ideal", "--no-practice", *more]
         output_of(*run("run", "vsr", "--participant", participant, *options))
     infos = sorted(
@@ -71,6 +71,7 @@ def test_run_gives_every_session_a_seed_of_its_own_and_says_so(
     )
     seeds = [info["seed"] for info in infos]
     assert len(set(seeds)) == 4
+    assert [info["participant"] for info in infos] == ["A", "B", "A", "C"]
     assert [info["seed_from"] for info in infos] == [
         {"given": False, "independent": True, "session_number": 1},
         {"given": False, "independent": True, "session_number": 1},

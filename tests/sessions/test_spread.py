@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
+from typing import Any
 
 from command_line import Run, output_of
+from typing_extensions import override
 
-from spanlab.core.worker_pool import SerialPool
+from spanlab.core.worker_pool import SerialPool, Work
 from spanlab.sessions import find_sessions, make_machine, prepare, read_responses
 from spanlab.sessions.plan import choose_trials
 from spanlab.sessions.run import Prepared, Watcher, replay_sessions, spread_sessions
@@ -22,9 +25,19 @@ def prepared() -> list[Prepared]:
     return sessions
 
 
+class LastFirst(SerialPool):
+    """A pool whose last job ends first."""
+
+    @override
+    def each(
+        self, work: Work, shared: Callable[[], Any], jobs: Sequence[Any]
+    ) -> Generator[tuple[int, Any], None, None]:
+        yield from reversed([*super().each(work, shared, jobs)])
+
+
 def test_they_are_those_of_one_process(tmp_path: Path) -> None:
     alone = [session for session, _ in replay_sessions(tmp_path / "alone", prepared(), Watcher(lambda said: None))]
-    spread = [session for session, _ in spread_sessions(tmp_path / "spread", prepared(), SerialPool())]
+    spread = [session for session, _ in spread_sessions(tmp_path / "spread", prepared(), LastFirst())]
     assert [one.name for one in alone] == [one.name for one in spread]
     for one, other in zip(alone, spread, strict=True):
         columns = ["trial_id", "answer", "correct"]

@@ -122,7 +122,7 @@ def test_equal_looks_are_equal_objects_with_equal_words(name: str) -> None:
             {"bars": [{"at": [5, 5, 20, 5]}, {"at": [40, 40, 40, 49]}]},
             {"bars": [{"at": [40, 49, 40, 40]}, {"at": [5.7, 5.2, 20, 5]}]},
         ),
-        ("letter_grid", {"at": 4, "noise": {3: "%", 0: "#"}}, {"at": 4, "noise": {0: "#", 3: "%"}}),
+        ("letter_grid", {"at": 4, "noise": {3: "%", 0: "#"}}, {"at": 4, "noise": {"0": "#", "3": "%"}}),
     ],
 )
 def test_the_order_of_parameters_leaves_no_trace(name: str, one: dict, other: dict) -> None:

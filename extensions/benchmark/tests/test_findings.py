@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -55,6 +56,25 @@ def test_sessions_of_nothing_of_a_suite_are_not_judged_by_it(tmp_path: Path) -> 
     spanlab.replay("cd", agent="chance", trials=4, data=tmp_path, say=lambda text: None)
     with pytest.raises(SpanLabError, match="no session of the suite"):
         findings.compared(SUITE, tmp_path)
+
+
+@pytest.mark.parametrize(("accepted", "said"), [(False, "not resolved"), (True, "same direction")])
+def test_replies_that_cannot_be_read_are_no_finding(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, accepted: bool, said: str
+) -> None:
+    lost = np.arange(200) % 5 < 3
+    table = {
+        "trial": range(400),
+        "set_size": [2] * 200 + [6] * 200,
+        "outcome": ["answered"] * 200 + [*np.where(lost, "invalid", "answered")],
+    }
+    answers = scored(**table, agent_kind="chat", participant="", paradigm="cd", correct=[True] * 200 + [*~lost])
+    monkeypatch.setattr(findings, "sessions_of", lambda *_: [])
+    monkeypatch.setattr(
+        findings, "load", lambda _, accept_unread: SimpleNamespace(scored=replace(answers, accept_unread=accept_unread))
+    )
+    rows = {row["finding"]: row["verdict"] for row in findings.compared(SUITE, tmp_path, accepted)}
+    assert rows["set size"] == said
 
 
 def test_each_finding_has_people_who_show_it() -> None:

@@ -151,6 +151,15 @@ def test_spread_comes_from_data_of_ones_own() -> None:
         from_model(mixed_model(alone, "vsr", "set_size"), alone.parts["vsr"], (), None, False)
 
 
+def test_a_trial_asks_as_many_items_in_a_condition_as_it_does_there() -> None:
+    asked = [({"list_length": 6, "serial_position": at}, 0.9 - 0.05 * at, None) for at in range(1, 7)]
+    who = {"agent": "participant", "kind": "participant"}
+    people = [table(lambda _: asked, 30, **who, participant=f"P{at}", seed=at) for at in range(8)]
+    scored = score_table(pd.concat(people))
+    model = mixed_model(scored, "vsr", "serial_position")
+    assert from_model(model, scored.parts["vsr"], ("1", "6"), None, False).items == 1
+
+
 def test_the_difference_that_was_seen_is_that_of_people_not_of_answers() -> None:
     """All people are better in A, though good ones have more trials in B: 75 % and 65 %, as with
     equal numbers of trials."""

@@ -198,10 +198,9 @@ def test_scores_of_another_definition_are_not_held_against_print() -> None:
         {"session": "s", "unit_trial": range(20), "correct": True, "blind": 0.5, "chance": 0.5, "paradigm": "vsrec"}
     )
     row = {"value": 0.9, "low": 0.89, "high": 0.91, "p": 0.5, "note": ""}
-    judged_rows = [
-        worm._held_against(("vsrec", name, "mine"), row, 0.9, items) for name in ("A_patterndiff", "B_patterndiff")
-    ]
-    assert [one.verdict for one in judged_rows] == ["ours alone", "same"]
+    names = [("vsrec", "A_patterndiff"), ("vsr", "A_primacy"), ("vsrec", "B_patterndiff")]
+    judged_rows = [worm._held_against((*name, "mine"), row, 0.9, items) for name in names]
+    assert [one.verdict for one in judged_rows] == ["ours alone", "ours alone", "same"]
     assert "over serial positions (A2.3)" in judged_rows[0].said
 
 
@@ -209,9 +208,9 @@ def test_whoever_is_at_hand_stands_beside_the_published_networks(tmp_path: Path)
     folder = replay(
         "smu", "capacity", trials=40, levels={"set_size": [1, 2, 3, 4]}, data=tmp_path, say=lambda _: None
     ).folder
-    rows = {
-        row.what[:2]: row for row in worm.network_scores([folder], ["x cannot take vir: it does not know it."]).rows
-    }
+    found = worm.network_scores([folder], ["x cannot take vir: it does not know it."])
+    assert "--" not in found.said, "options that another command has"
+    rows = {row.what[:2]: row for row in found.rows}
     assert len(rows) == 13, "all scores of the published table"
     mine = rows["smu", "B_setsize"]
     assert (mine.verdict, mine.what[2]) == ("ours alone", "capacity (simulated)")

@@ -35,6 +35,7 @@ from spanlab.paradigms import (
 )
 from spanlab.paradigms.design import session_design
 from spanlab.paradigms.paradigm import paradigm_from_data
+from spanlab.paradigms.translation import missing_texts, translated
 from spanlab.paradigms.trial import Display
 from spanlab.sessions import Request, Runner, begin, read_responses
 from spanlab.sessions.key_mapping import KeySetting, key_request
@@ -222,6 +223,18 @@ def test_mistakes_in_translations_are_told_with_their_lines(tmp_path: Path, text
     with pytest.raises(ParadigmError) as caught:
         load_paradigm(str(file))
     assert said in str(caught.value)
+
+
+def test_a_text_of_several_lines_is_translated_and_a_prompt_in_one_language_is_told(tmp_path: Path) -> None:
+    (file := tmp_path / "own.yaml").write_text(
+        BASE + 'timeline: [{phase: x, show: {text: "Take  a break.\\n"}, ask: {choice: {options: [a, b], keys: [a, b]},'
+        " answer: a, prompt: Old or new?}}]\ntranslations: {de: {Take a break.: Kurze Pause.}}\n",
+        encoding="utf-8",
+    )
+    paradigm = load_paradigm(str(file))
+    shown = compile_trial(paradigm, {"lures": "free", "n": 1}, 1).steps[0].percept.displays[0].stimulus
+    assert translated(shown, paradigm.translations["de"]).words() == "Kurze Pause."
+    assert missing_texts(paradigm.data, "de") == ["there are questions that are not asked in it (prompt)"]
 
 
 def test_inherited_translations_may_be_of_texts_that_ones_own_timeline_has_not(tmp_path: Path) -> None:

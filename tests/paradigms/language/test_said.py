@@ -4,6 +4,7 @@ stimuli in one display, things at any angle."""
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +95,9 @@ def test_numbers_come_from_their_distributions() -> None:
     assert stats.kstest(drawn("normal", mean=100, sd=15), stats.norm(100, 15).cdf).pvalue > 0.01
     cut = drawn("normal", mean=100, sd=15, least=90, most=115)
     assert stats.kstest(cut, stats.truncnorm(-10 / 15, 1, 100, 15).cdf).pvalue > 0.01
-    assert all(type(value) is int for value in drawn("uniform", 50, between=[1, 9], decimals=0))
+    whole = drawn("uniform", 6000, between=[1, 3], decimals=0)
+    assert {*map(type, whole)} == {int}
+    assert stats.chisquare([*Counter(whole).values()]).pvalue > 0.001, "the limits come as often as others"
 
 
 @pytest.mark.parametrize(

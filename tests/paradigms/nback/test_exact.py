@@ -43,3 +43,9 @@ def test_blocks_that_do_not_exist() -> None:
     with pytest.raises(ValueError, match="there is no block of 24 items with 8 matches and 0 lures"):
         sampler("nback_block", grid=3, relation="row_or_column", n=2, lures=0).draw(np.random.RandomState(0))
     assert list(loaded("nback_abstraction").factors["lures"].levels) == ["low", "high", "free"]
+
+
+def test_blocks_of_any_length_are_labelled_as_they_are() -> None:
+    block = sampler("nback_block", symbols=list("bcdfghjklnpqrstvwxyz"), n=2, length=400, matches=80, lures=0)
+    block.check(drawn := block.draw(np.random.RandomState(0)))
+    assert not block.unlabelled(drawn)  # type: ignore[attr-defined]

@@ -220,6 +220,8 @@ def test_sessions_outside_studies_can_be_withdrawn(run: Run, monkeypatch: pytest
         info = read_session(made.rename(folder))
         write_info(folder, {**info, "session": folder.name, "participant": name, "agent_kind": "participant"})
     (data / "vsr-7-s2" / "session.json").write_text("{", encoding="utf-8")
+    assert run("replay", "vsr", "--agent", "chance", "--trials", "2", "--seed", "5")[0] == 0
+    complaint(*run("study", "withdraw", "vsr", "", "--yes"))
     (data / "linked").symlink_to(elsewhere.resolve())
     (data / ".app").symlink_to(elsewhere.resolve())
     assert "7 has no session of cd in data" in complaint(*run("study", "withdraw", "cd", "7", "--yes"))
@@ -231,7 +233,8 @@ def test_sessions_outside_studies_can_be_withdrawn(run: Run, monkeypatch: pytest
     assert (status, "7 has withdrawn from vsr" in out) == (0, True)
     stay = [line for line in out.partition("Other sessions of 7 stay")[2].splitlines() if line.startswith("  ")]
     assert stay == ["  data/sfr-7-s1", "  data/vsr-7-s2"]
-    assert {*data.glob("*-s?"), *data.glob(".withdrawn*")} == {data / "sfr-7-s1", data / "vsr-7-s2", data / "vsr-8-s1"}
+    left = {data / name for name in ("sfr-7-s1", "vsr-7-s2", "vsr-8-s1", "vsr-chance-s5")}
+    assert {*data.glob("*-s?"), *data.glob(".withdrawn*")} == left
     assert len(find_sessions([elsewhere])) == 1, "whatever links lead there"
 
 
