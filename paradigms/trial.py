@@ -231,10 +231,6 @@ class Trial:
         return sum(step.percept.ask is not None for step in self.steps)
 
 
-def _display_data(display: Display) -> list[Any]:
-    return [type(display.stimulus).name, display.stimulus.model_dump(mode="json"), display.ms, display.for_machines]
-
-
 def _ask_data(ask: Ask | None) -> list[Any] | None:
     if ask is None:
         return None
@@ -250,7 +246,10 @@ def percept_bytes(percept: Percept) -> bytes:
     return canonical(
         [
             percept.phase,
-            [_display_data(display) for display in percept.displays],
+            [
+                [type(one.stimulus).name, one.stimulus.model_dump(mode="json"), one.ms, one.for_machines]
+                for one in percept.displays
+            ],
             _ask_data(percept.ask),
             percept.model_step,
         ]

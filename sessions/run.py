@@ -10,7 +10,7 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
@@ -131,7 +131,7 @@ def begin(
         **request.extra,
         **_levels_entries(planned),
         **_sentences_of(agent, paradigm, planned.asked, request.generator, request.language),
-        **_score_fields(kinds),
+        **where_given(score_fields={n: asdict(score) for kind in kinds for n, score in kind.score_fields.items()}),
         **where_given(adaptive=planned.rule, quiz=agent.kind.at_window and paradigm.quiz and paradigm.quiz.to_record()),
         "plan": plan_for_record(plan),
         "paradigm_data": paradigm.data,
@@ -159,13 +159,6 @@ def _levels_entries(plan: SessionPlan) -> dict[str, Any]:
         return {}
     levels = plan.request.practice and practice_levels(plan.levels)
     return {"chosen_levels": plan.levels.chosen, **where_given(practice_levels=levels)}
-
-
-def _score_fields(kinds: Collection[ResponseKind]) -> dict[str, Any]:
-    """The entry about the values that some kinds of questions add to their scores."""
-    return where_given(
-        score_fields={name: asdict(score) for kind in kinds for name, score in kind.score_fields.items()}
-    )
 
 
 def _sentences_of(

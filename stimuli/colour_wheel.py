@@ -42,9 +42,8 @@ def linear_rgb(lightness: float, a: float, b: float) -> tuple[float, ...]:
 @lru_cache(maxsize=2 * STEPS)
 def wheel_colour(number: int) -> Colour:
     """A colour of the wheel in sRGB, by its number; 0 follows on 359."""
-    red, green, blue = (_encoded(value) for value in linear_rgb(*lab_of(number % STEPS)))
+    red, green, blue = (
+        round(255 * (12.92 * value if value <= 0.0031308 else 1.055 * value ** (1 / 2.4) - 0.055))
+        for value in linear_rgb(*lab_of(number % STEPS))
+    )
     return red, green, blue
-
-
-def _encoded(value: float) -> int:
-    return round(255 * (12.92 * value if value <= 0.0031308 else 1.055 * value ** (1 / 2.4) - 0.055))

@@ -450,7 +450,7 @@ class InProcess(SendHook):
             end = next((place for place, token in enumerate(sequence) if token in ending), None)
             written = sequence if end is None else sequence[: end + 1]
             text = tokenizer.decode(written, skip_special_tokens=True)
-            stops = [text.index(stop) for stop in _stops(options) if stop in text]
+            stops = [text.index(stop) for stop in in_a_list(options.get("stop", [])) if stop in text]
             replies.append(
                 Reply(
                     content=text[: min(stops, default=len(text))],
@@ -526,10 +526,6 @@ def _kind_of(model: Any) -> str:
 def _context_of(model: Any) -> int:
     """How many tokens a model takes at the most."""
     return getattr(model.config.get_text_config(), "max_position_embeddings", None) or sys.maxsize
-
-
-def _stops(options: Mapping[str, Any]) -> list[str]:
-    return in_a_list(options.get("stop", []))
 
 
 def _memory_of(model: Any) -> str:

@@ -62,7 +62,7 @@ def accuracy(
     responses : a response table (practice and pilot rows are then left out), or one that
         :func:`score_table` has sorted
     by : columns that span the cells, such as ``("list_length", "serial_position")``; items without
-        a value there are in no cell (see :func:`unplaced`)
+        a value there are in no cell
     who : columns that tell agents apart
 
     Returns
@@ -373,12 +373,6 @@ def intrusions(
     table["n_intrusions"] = table["n_intrusions"].fillna(0).astype(int)
     table["per_trial"] = table["n_intrusions"] / table["n_trials"]
     return _whole(table)
-
-
-def unplaced(responses: pd.DataFrame | Scored, by: Sequence[str]) -> int:
-    """Return how many scored items have no value in one of the columns ``by`` and are therefore in
-    no cell."""
-    return int(as_scored(responses).items[list(by)].isna().any(axis=1).sum())
 
 
 def summary_of(cells: Cells, number: int, *, level: float = LEVEL, proportion: bool = True) -> dict[str, object]:

@@ -251,7 +251,15 @@ class CurveChart:
         points = {
             "transform": alone,
             "mark": {"type": "point", "filled": True, "opacity": 1, "strokeWidth": 1.4, **inside},
-            "encoding": at_mean | {"color": colour} | _point_styles(agents, legend) | pointed,
+            "encoding": {
+                **at_mean,
+                "color": colour,
+                "stroke": _agent_scale(agents) | {"legend": None},
+                "fillOpacity": {"condition": {"test": "datum.hollow", "value": 0}, "value": 1},
+                "shape": _style(agents, [look.shape for look in agents]) | {"legend": legend},
+                "size": _style(agents, [look.size for look in agents], "ordinal"),
+                **pointed,
+            },
         }
         lacked = [_nobody("lacking", [6, 3], at_mean), _name_of_lacking(at_mean)] if self.lacking else []
         people = _single_people(at_mean, colour) if singles else []
@@ -326,16 +334,6 @@ def _line_styles(agents: Sequence[Look], thin: Collection[str]) -> dict[str, Any
     faintness = max(0.04, min(0.3, 20 / len(thin)))
     return styles | {
         "opacity": _style(agents, [faintness if look.label in thin else 0.95 for look in agents], "ordinal")
-    }
-
-
-def _point_styles(agents: Sequence[Look], legend: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return shapes and sizes of points, and which of them are hollow."""
-    return {
-        "stroke": _agent_scale(agents) | {"legend": None},
-        "fillOpacity": {"condition": {"test": "datum.hollow", "value": 0}, "value": 1},
-        "shape": _style(agents, [look.shape for look in agents]) | {"legend": legend},
-        "size": _style(agents, [look.size for look in agents], "ordinal"),
     }
 
 

@@ -201,14 +201,10 @@ def _chart(
         panels.append(
             panel_of(layers, f"datum.part == {place}", heading | {"frame": "group", "offset": 8, "limit": _SIDE + 40})
         )
-        values += [
-            one | {"part": place} for one in (*_diagonal(axes), *_line(row, rated.forced, axes), *_marks(curve, axes))
-        ]
+        diagonal = [{"role": "diagonal", "x": end, "y": end} for end in axes.ends]
+        marks = (*diagonal, *_line(row, rated.forced, axes), *_marks(curve, axes))
+        values += [one | {"part": place} for one in marks]
     return grid(panels, values, columns=wide, spacing=(96, 56), title=title_lines(title, subtitle))
-
-
-def _diagonal(axes: Axes) -> list[dict[str, Any]]:
-    return [{"role": "diagonal", "x": end, "y": end} for end in axes.ends]
 
 
 def _line(row: Mapping[Any, Any], forced: bool, axes: Axes) -> list[dict[str, Any]]:

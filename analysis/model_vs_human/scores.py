@@ -13,7 +13,7 @@ are listed in :data:`DECISIONS` and in ``docs/analysis.md``.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -171,13 +171,9 @@ def _rows(score: ScoreKind, paradigm: str, scored: Scored, against: str, level: 
             "n_points": len(mine),
             "conditions": describe_places(score, list(mine)),
         }
-        rows.append(
-            head
-            | facts
-            | _scored_row(
-                estimate, reference, guess, distinct, _reach(score, list(of_people)) if not against else math.inf
-            )
-        )
+        # how far a line goes along its axis, at most
+        ends = [place[-1] for place in of_people] if score.slope and not against else [-math.inf, math.inf]
+        rows.append(head | facts | _scored_row(estimate, reference, guess, distinct, max(ends) - min(ends)))
     return rows
 
 
@@ -213,11 +209,6 @@ def _weights(
     if not kept:
         return {}, {}, "too few conditions for a line" if panels else "no conditions in common with people"
     return weighted(shared, kept), weighted(theirs, kept), ""
-
-
-def _reach(score: ScoreKind, places: Sequence[tuple[Any, ...]]) -> float:
-    """Return how far a line goes along its axis, at most; infinite where there is no line."""
-    return max(place[-1] for place in places) - min(place[-1] for place in places) if score.slope else math.inf
 
 
 def _scored_row(

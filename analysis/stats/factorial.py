@@ -50,22 +50,8 @@ def accuracy(items: pd.DataFrame) -> float:
 
 
 def _times(items: pd.DataFrame) -> pd.Series:
+    """The times of right answers, in ms."""
     return items.loc[(items["correct"] == 1) & (items["rt_ms"] > 0), "rt_ms"]
-
-
-def log_time(items: pd.DataFrame) -> float:
-    """The mean logarithm of the times of right answers, in ms."""
-    return float(np.log(_times(items)).mean())
-
-
-def median_time(items: pd.DataFrame) -> float:
-    """The median time of right answers, in ms."""
-    return float(_times(items).median())
-
-
-def mean_time(items: pd.DataFrame) -> float:
-    """The mean time of right answers, in ms."""
-    return float(_times(items).mean())
 
 
 def d_prime(items: pd.DataFrame) -> float:
@@ -95,9 +81,9 @@ MEASURES: Mapping[str, Callable[[pd.DataFrame], float]] = {
     "d'": d_prime,
     "Cowan's K": _held(cowan_k),
     "Pashler's K": _held(pashler_k),
-    "median rt": median_time,
-    "mean rt": mean_time,
-    "log rt": log_time,
+    "median rt": lambda items: float(_times(items).median()),
+    "mean rt": lambda items: float(_times(items).mean()),
+    "log rt": lambda items: float(np.log(_times(items)).mean()),
 }
 #: Measures that a mixed model of single answers stands beside, and how it is made.
 _MODELS: Mapping[str, Callable[..., Mixed]] = {"accuracy": mixed_model, "log rt": mixed_time_model}

@@ -342,7 +342,7 @@ class Laplace:
         """The fixed effects that maximise Laplace's approximation of the integral over the random
         effects, and their covariance."""
         u, factors = self.mode(sd)
-        covariance = self._covariance(factors)
+        covariance = self.covariance(factors)
         if not self.many:
             return u[: self.p], covariance
         fixed, precision = u[: self.p], self._precision(sd)
@@ -369,7 +369,7 @@ class Laplace:
             )
         u, _ = self.mode(sd, fixed)
         self.start = u
-        return fixed, self._covariance(self._factors(self._at(u)[1], precision))
+        return fixed, self.covariance(self._factors(self._at(u)[1], precision))
 
     def profile(self, sd: Sequence[float] | np.ndarray) -> float:
         """Laplace's approximation of the log likelihood (with the prior of the fixed effects),
@@ -419,11 +419,8 @@ class Laplace:
         model.held = Held(rows)
         return model
 
-    def curvature_at(self, sd: Sequence[float] | np.ndarray) -> np.ndarray:
-        """The covariance of the fixed effects for other standard deviations."""
-        return self._covariance(self.mode(sd)[1])
-
-    def _covariance(self, factors: Factors) -> np.ndarray:
+    def covariance(self, factors: Factors) -> np.ndarray:
+        """That of the fixed effects."""
         unit = np.zeros((self.design.shape[1], self.p))
         unit[: self.p] = np.eye(self.p)
         covariance = factors.solve(unit)[: self.p]
@@ -578,7 +575,7 @@ def fit(model: Laplace, *, restricted: bool = True, penalised: bool = True) -> F
     value = model.log_likelihood(sd, restricted)
     slopes = []
     for shift in _STEP * np.eye(many):
-        up, down = (model.curvature_at(np.exp(theta + sign * shift)) for sign in (1, -1))
+        up, down = (model.covariance(model.mode(np.exp(theta + sign * shift))[1]) for sign in (1, -1))
         slopes.append((up - down) / (2 * _STEP))
     return Fit(fixed, covariance, sd, value, tuple(slopes), _uncertainty(loss, theta) if many else np.zeros((0, 0)))
 

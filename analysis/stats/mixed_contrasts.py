@@ -171,7 +171,10 @@ def contrasts(model: Mixed, planned: Planned = NOTHING, level: float = LEVEL) ->
         t, low, high = estimate / se, estimate - reach * se, estimate + reach * se
         up, down = _open(asked_contrast, model.cells)
         tested = asked_contrast.kind in TESTED
-        if tested and _few(asked_contrast, model.cells) and by_likelihood[asked_contrast.kind] < _MOST_BY_LIKELIHOOD:
+        # a cell with next to no right, or next to no wrong answers
+        least = np.minimum(model.cells.right, model.cells.answers - model.cells.right)[asked_contrast.weights != 0]
+        few = (least < _FEW_ANSWERS - 0.5).any()
+        if tested and few and by_likelihood[asked_contrast.kind] < _MOST_BY_LIKELIHOOD:
             by_likelihood[asked_contrast.kind] += 1
             t, low, high = _by_likelihood(model, asked_contrast.weights, t, se, reach, (not down, not up)) or (
                 t,
@@ -372,13 +375,6 @@ def _other_side(row: Mapping[str, Any]) -> str:
 def h_of(first: float, second: float) -> float:
     """Cohen's h of two shares: the difference of their arcsines (Cohen, 1988)."""
     return 2 * math.asin(math.sqrt(first)) - 2 * math.asin(math.sqrt(second))
-
-
-def _few(contrast: _Contrast, cells: Cells) -> bool:
-    """Return whether a cell of a contrast has next to no right, or next to no wrong answers."""
-    return bool(
-        (np.minimum(cells.right, cells.answers - cells.right)[contrast.weights != 0] < _FEW_ANSWERS - 0.5).any()
-    )
 
 
 def _open(contrast: _Contrast, cells: Cells) -> tuple[bool, bool]:

@@ -75,7 +75,11 @@ class Replies:
         """The answers of each session, the newest first; those of sessions that cannot be read are
         left out (``unread``)."""
         with self._lock:
-            lines = [line for line in self._index.lines() if self._people or _by_machine(line)]
+            lines = [  # others than machines' own, of people and repeated from a record, where they are asked for
+                line
+                for line in self._index.lines()
+                if self._people or (not line.participant and kind_named(line.kind).role not in ("person", "replay"))
+            ]
             self.unread = [path for path in self._index.unread() if self._only in ("", path)]
             kept, self._read = self._read, {}
             for line in (line for line in lines if self._only in ("", line.path)):
@@ -171,11 +175,6 @@ def _taken(folder: str, state: str) -> Mapping[str, Any]:
 @lru_cache(maxsize=16)
 def _transcript(folder: str, state: str) -> Transcript:
     return Transcript(folder)
-
-
-def _by_machine(line: SessionLine) -> bool:
-    """Return whether the answers are a machine's own: neither a person's nor repeated from a record."""
-    return not line.participant and kind_named(line.kind).role not in ("person", "replay")
 
 
 def _answered(data: Path, line: SessionLine, language: str) -> Answered:

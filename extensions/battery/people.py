@@ -173,14 +173,13 @@ def _difference(of: Callable[[Rows], float]) -> Callable[[Rows], float]:
     return value
 
 
-def _mean_time(rows: Rows) -> float:
-    return mean_or_nan(rows["rt_ms"][(rows["correct"] == 1) & np.isfinite(rows["rt_ms"])])
-
-
 #: By the value of an effect that a paradigm's file declares, its unit and its size in one person.
 EFFECTS: Mapping[str, tuple[str, Callable[[Rows], float]]] = {
     "correct": ("share, -1 to 1", _difference(_share)),
-    "rt_ms": ("ms", _difference(_mean_time)),
+    "rt_ms": (
+        "ms",
+        _difference(lambda rows: mean_or_nan(rows["rt_ms"][(rows["correct"] == 1) & np.isfinite(rows["rt_ms"])])),
+    ),
     "rt_median": ("ms", _difference(_time(0.5))),
     "d_prime": ("z", lambda rows: _detected(rows, "dprime")),
 }

@@ -373,8 +373,10 @@ def gather(sources: Sequence[str], options: Sharing, report: Report, place: Path
         repeats = kind_named(info["agent_kind"]).role == "replay" or not seed_independent(info)
         hashed = info["agent_settings_hash"] if person or options.with_seeds or not repeats else label
         sessions.append(SharedSession(folder, info, label, person, visit, finished, free, asked, seeds, hashed))
+        # what must accompany an agent's data: that it is no model, or was handed the answers
+        cautions = [*filter(None, [info.get("label")]), *["was given the correct answers (an oracle)"] * info["oracle"]]
         participant = participants.setdefault(
-            label, SharedParticipant(label, person, info["agent_kind"], _agent(info), _caution(info), {})
+            label, SharedParticipant(label, person, info["agent_kind"], _agent(info), "; ".join(cautions), {})
         )
         participant.groups.update(filter(None, [info.get("group")]))
         participant.fields |= asked
@@ -547,14 +549,6 @@ def _agent(info: SessionInfo) -> str:
         return kind.name
     name, colon, rest = info["agent"].partition(":")
     return name + colon + re.split(r"[/\\]", rest.rstrip("/"))[-1]
-
-
-def _caution(info: SessionInfo) -> str:
-    """Return the remark that must accompany an agent's data: that it is not a model, or was handed
-    the answers."""
-    return "; ".join(
-        [text for text in (info.get("label"),) if text] + ["was given the correct answers (an oracle)"] * info["oracle"]
-    )
 
 
 def _machine_labels(infos: Sequence[SessionInfo], taken: set[str]) -> dict[tuple[str, str], str]:

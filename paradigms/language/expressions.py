@@ -617,12 +617,6 @@ def _str(value: Any) -> str:
     return str(value)
 
 
-def _flatten(values: list[Any]) -> list[Any]:
-    return [
-        element for value in _listed(values, "flatten") for element in (value if isinstance(value, list) else [value])
-    ]
-
-
 def _abs(number: float) -> float:
     if not isinstance(number, (int, float)):
         raise ExpressionError(f"abs takes a number; this is {kind_of(number)}")
@@ -666,21 +660,19 @@ def _ordering(function: Callable[..., Any]) -> Callable[..., Any]:
     return explained
 
 
-def _sorted(values: list[Any]) -> list[Any]:
-    return _ordering(sorted)(_listed(values, "sorted"))
-
-
 #: What an expression may call.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "abs": _abs,
-    "flatten": _flatten,
+    "flatten": lambda values: [
+        element for value in _listed(values, "flatten") for element in (value if isinstance(value, list) else [value])
+    ],
     "round": _round,
     "distinct": _distinct,
     "len": _len,
     "max": _ordering(max),
     "min": _ordering(min),
     "range": _range,
-    "sorted": _sorted,
+    "sorted": lambda values: _ordering(sorted)(_listed(values, "sorted")),
     "str": _str,
     "sum": _sum,
     "without": _without,

@@ -179,14 +179,6 @@ def _turned(ends: list[Any]) -> list[float]:
     return _longer(_longer(ends, upright, -half, -half), not upright, half, half)
 
 
-def _recoloured(bar: _Bar) -> _Bar:
-    return {**bar, "colour": _COLOURS[1 - _COLOURS.index(bar["colour"])]}
-
-
-def _rotated(bar: _Bar) -> _Bar:
-    return {**bar, "at": _turned(bar["at"]), "gap": bar["gap"] and _turned(bar["gap"])}
-
-
 def _resized(bar: _Bar) -> _Bar:
     """Both ends move by a quarter of the length that the bar should get, outward or inward: a small
     bar becomes 9 + 15 / 2 long, a large one 15 - 9 / 2."""
@@ -195,14 +187,10 @@ def _resized(bar: _Bar) -> _Bar:
     return {**bar, "at": _longer(bar["at"], _is_upright(bar["at"]), by, by)}
 
 
-def _broken_or_mended(bar: _Bar) -> _Bar:
-    return {**bar, "gap": _gap(bar["at"]) if bar["gap"] is None else None}
-
-
 #: How a bar of the benchmark changes.
 _CHANGES: dict[Feature, Callable[[_Bar], _Bar]] = {
-    "colour": _recoloured,
-    "orientation": _rotated,
+    "colour": lambda bar: {**bar, "colour": _COLOURS[1 - _COLOURS.index(bar["colour"])]},
+    "orientation": lambda bar: {**bar, "at": _turned(bar["at"]), "gap": bar["gap"] and _turned(bar["gap"])},
     "size": _resized,
-    "gap": _broken_or_mended,
+    "gap": lambda bar: {**bar, "gap": _gap(bar["at"]) if bar["gap"] is None else None},
 }

@@ -135,7 +135,9 @@ def check_request(
     name = request.participant.strip()
     person: Person | None = None
     if name or request.kind != "simulated":
-        trouble = _of_refusals(name, language) or misnamed(name, language)
+        # participants.py calls the folder of somebody who has refused so
+        refused = re.fullmatch(r"(?i)refused-[a-z]+-[0-9]+", name)
+        trouble = sentence("wrong.refusal", language, name=name) if refused else misnamed(name, language)
         if trouble is None and (person := find(folder, name)) is not None:
             trouble = _stranger(person, name, request.kind, language) or _of_no_group(
                 study, folder, person, request, language
@@ -213,12 +215,13 @@ def check_place(study: Study, data: Path, person: Person | None, kind: Kind) -> 
         when there is none.
     """
     assign = assigner(study, data)
+    current = None if person is None else assign.as_now([person])[0]
+    if current is not None and (not current.left or current.withdrawn):
+        return  # nobody else has to be looked at, and there may be thousands
     everybody = assign.as_now(people(data / study.name))
-    if person is None:
+    if current is None:
         assign(everybody, kind, next_number(everybody, kind))
-        return
-    current = next(one for one in everybody if (one.kind, one.number) == (person.kind, person.number))
-    if current.left and not current.withdrawn:
+    else:
         assign.check_return(everybody, current)
 
 
@@ -314,11 +317,6 @@ def foresee(study: Study, data: Path, request: VisitRequest) -> Visit:
             name or named_by_number(request.kind, number), number, request.kind, "", group=group, place=place
         )
     return _seated(study, folder, person, request)[0]
-
-
-def _of_refusals(name: str, language: str) -> str | None:
-    """Why a participant cannot have a name by which participants.py calls the folder of somebody who has refused."""
-    return re.fullmatch(r"(?i)refused-[a-z]+-[0-9]+", name) and sentence("wrong.refusal", language, name=name)
 
 
 def sit_down(study: Study, data: Path, request: VisitRequest, now: Callable[[], str] = utc_now) -> tuple[Visit, bool]:

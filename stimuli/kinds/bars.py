@@ -163,11 +163,6 @@ class Bars(Scattered):
         return "\n".join(lines)
 
 
-def _half_turn(value: float) -> float:
-    """The orientation from 0 to 180 degrees, exact to what words tell."""
-    return round(value % 180.0, 3) % 180.0
-
-
 def _rounded(value: float) -> float:
     """As exact as words tell."""
     return round(value, 3)
@@ -175,8 +170,8 @@ def _rounded(value: float) -> float:
 
 Length = Annotated[Real, Field(ge=0.5, le=CANVAS), AfterValidator(_rounded)]
 Place = Annotated[Real, Field(ge=0, le=CANVAS), AfterValidator(_rounded)]
-#: Degrees clockwise from upright.
-Angle = Annotated[Real, Field(ge=-100_000, le=100_000), AfterValidator(_half_turn)]
+#: Degrees clockwise from upright, from 0 to 180, exact to what words tell.
+Angle = Annotated[Real, Field(ge=-100_000, le=100_000), AfterValidator(lambda value: round(value % 180.0, 3) % 180.0)]
 _UPRIGHT = "degrees clockwise from upright; 0 and 180 are the same"
 #: strips of one shade in a cycle of stripes, and points along the end of a strip
 _STRIPS, _ROUND = 16, 3

@@ -43,6 +43,7 @@ from spanlab.paradigms import (
 )
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Runner
+from spanlab.sessions.session import brief
 from spanlab.sessions.strategies.one_by_one import TrialSource, TrialTaker
 from spanlab.stimuli import Stimulus
 from spanlab.stimuli.render.pixels import render
@@ -467,8 +468,9 @@ def with_first_ms(trial: Trial, context: TrialContext) -> tuple[Trial, TrialCont
 
 def with_seed(trial: Trial, context: TrialContext) -> tuple[Trial, TrialContext]:
     """The agent's seed goes with the first answer, four times of five."""
-    answer = first_answer(trial) if trial.seed % 5 else 0
-    return trial, dataclasses.replace(context, seed=context.seed // 9 * 9 + answer)
+    return trial, dataclasses.replace(
+        context, seed=context.seed // 9 * 9 + (first_answer(trial) if trial.seed % 5 else 0)
+    )
 
 
 @pytest.mark.sampled(1)
@@ -497,3 +499,9 @@ timeline:
         encoding="utf-8",
     )
     assert min(advantage(gathered(tmp_path, load_paradigm(file), 200)).values()) < SURE
+
+
+def test_what_is_known_before_a_trial_does_not_tell_how_long_its_list_is() -> None:
+    running, agent = load_paradigm("running_span"), make_agent("chance")
+    trials = [compile_trial(running, {"set_size": 3, "more": more}, 1) for more in (0, 3)]
+    assert len({brief(agent, running, "en", trial).kinds for trial in trials}) == 1

@@ -136,8 +136,9 @@ def test_a_number_in_two_places_is_one_number_and_that_of_a_computation_by_hand(
         assert claim.of is shown.of, "sentence and figure have the same object"
         assert (row["value"], row["low"], row["high"], row["p"]) == (claim.value, *claim.interval, claim.p)
         assert (row["p_family"], row["low_family"]) == (claim.p_of_family, claim.interval_of_family[0])
-        expected = [own.mean(), interval.low, interval.high, test[1]]
-        np.testing.assert_allclose([claim.value, *claim.interval, claim.p], expected, rtol=1e-6)
+        np.testing.assert_allclose(
+            [claim.value, *claim.interval, claim.p], [own.mean(), interval.low, interval.high, test[1]], rtol=1e-6
+        )
     means = shares.mean(axis=1)
     (difference,) = [one.claim for one in numbers.differences.values() if one.agent == "network:one"]
     assert difference.value == pytest.approx(means[~people].mean() - means[people].mean(), abs=1e-12)

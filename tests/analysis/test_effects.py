@@ -232,8 +232,10 @@ def test_free_recall_by_hand() -> None:
 
 def test_a_trial_with_nothing_recalled_recalled_nothing_first() -> None:
     both = together(recall([1, 2, 3], [], 1), recall([1, 2, 3], [1, 2, 3], 2), recall([4, 5], [5, 4], 3))
-    first = effect("first_recalled").table(both, "sfr")
-    assert first.groupby("list_length")["n_trials"].first().to_dict() == {2: 1, 3: 1}
+    assert effect("first_recalled").table(both, "sfr").groupby("list_length")["n_trials"].first().to_dict() == {
+        2: 1,
+        3: 1,
+    }
     whole = effect("free_recall").table(both, "sfr").set_index(["criterion", "list_length"])["mean"]
     assert whole["in any order", 3] == 0.5
 
@@ -337,8 +339,7 @@ def test_where_trials_cannot_tell_k_it_is_said() -> None:
     every = of(30, 3)
     assert every["low"] < every["mean"] == every["high"] == 20
     assert every["interval"] == "exact"
-    alarms_vary = of(30, 15, formula="Cowan")
-    assert alarms_vary["low"] < cowan_k(20, 0.025 ** (1 / 30), 0.5) - 1
+    assert of(30, 15, formula="Cowan")["low"] < cowan_k(20, 0.025 ** (1 / 30), 0.5) - 1
 
 
 def test_silence_is_a_miss_and_never_a_false_alarm() -> None:
@@ -441,8 +442,7 @@ def test_published_people_are_beside_them() -> None:
     assert set(people["factor_feature"]) == {"colour", "gap"}
     expected = published("cd").set_index(["factor_feature", "set_size"])["accuracy"]
     assert all(row["mean"] == expected[row["factor_feature"], row["set_size"]] for row in people.to_dict("records"))
-    load = effect("cognitive_load").table(PLANTED["cognitive_load"][0], "cs")
-    assert 0.425 in load["record_cognitive_load"].tolist()
+    assert 0.425 in effect("cognitive_load").table(PLANTED["cognitive_load"][0], "cs")["record_cognitive_load"].tolist()
 
 
 def test_the_library_has_every_paradigm_that_effects_name() -> None:

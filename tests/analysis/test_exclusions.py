@@ -89,8 +89,7 @@ def test_deviation_of_reaction_times_is_robust_and_of_each_participant() -> None
 @pytest.mark.slow
 def test_omissions_frames_attempts_and_numbers_of_trials() -> None:
     table = mixed(person("a", 1.0, lengths=(2,)), person("bb", 1.0, lengths=(2,), repetitions=4))
-    asleep = (table["participant"] == "bb") & (table["trial"] <= 2)
-    table.loc[asleep, ["outcome", "correct"]] = ["omitted", False]
+    table.loc[((table["participant"] == "bb") & (table["trial"] <= 2)), ["outcome", "correct"]] = ["omitted", False]
     table["planned_frames"], table["shown_frames"], table["dropped_frames"], table["attempts"] = 60, 60, 0, 1
     table.loc[5, ["shown_frames", "dropped_frames", "attempts"]] = [63, 3, 4]
     for one, who, value in (

@@ -252,8 +252,7 @@ def test_repetitions_of_a_machine_vary_in_sensitivity_as_well() -> None:
         table(detection("cd", {2: 1.0 + seed}), 60, paradigm="cd", seed=seed).assign(session=f"s{seed}")
         for seed in range(4)
     ]
-    model = sensitivity_model(score_table(together(*parts)), "cd")
-    assert "session x signal" in model.cells.components  # type: ignore[union-attr]
+    assert "session x signal" in sensitivity_model(score_table(together(*parts)), "cd").cells.components  # type: ignore[union-attr]
 
 
 def test_no_model_of_sensitivity_where_answers_are_no_two_words() -> None:

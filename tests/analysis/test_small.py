@@ -60,8 +60,7 @@ def test_small_tables_are_compared(
     else:
         table.convert_dtypes().to_parquet(file, index=False)
     for words in (("compare", file, "-o", "out"), ("stats", file), ("scores", file)):
-        said = output_of(*run(*words))
-        assert "nan" not in said
+        assert "nan" not in output_of(*run(*words))
     text = read(tmp_path / "out" / "report.html").text
     assert "got" in text or "nothing to draw" in text, text[:500]
 

@@ -10,7 +10,7 @@ import pytest
 from analysis_tables import mixed, responses
 
 from spanlab.analysis.data.scoring import score_table
-from spanlab.analysis.effects.curves import accuracy, intrusions, overall, primacy_recency, unplaced
+from spanlab.analysis.effects.curves import accuracy, intrusions, overall, primacy_recency
 from spanlab.core.errors import SpanLabError
 
 ALWAYS = lambda length, position: 1.0  # noqa: E731
@@ -154,9 +154,8 @@ def test_missing_useful_columns_are_said_and_leave_curves_empty() -> None:
     assert np.isnan(row["chance"])
 
 
-def test_items_without_a_position_are_in_no_cell_and_counted() -> None:
+def test_items_without_a_position_are_in_no_cell() -> None:
     table = changed(responses(ALWAYS, lengths=[3], repetitions=2), slice(0, 1), serial_position=None)
-    assert unplaced(table, ["serial_position"]) == 1
     assert accuracy(table, ("list_length", "serial_position"))["n_items"].sum() == 5
 
 

@@ -233,8 +233,7 @@ def test_tables_of_reaction_times_are_of_people_whose_answers_are_never_unread()
     person = responses(lambda *_: 0.7, agent="p", kind="participant", participant="P1", repetitions=30).assign(
         rt_ms=700.0
     )
-    table = reaction_times(scored(person, chat("a", 0.1).assign(rt_ms=900.0)))
-    assert set(table["agent_kind"]) == {"participant"}
+    assert set(reaction_times(scored(person, chat("a", 0.1).assign(rt_ms=900.0)))["agent_kind"]) == {"participant"}
 
 
 def test_a_session_that_was_hardly_read_is_in_no_slope(tmp_path: Path) -> None:

@@ -49,8 +49,9 @@ def constant(file: Path) -> None:
 
 def test_a_workbook_is_as_large_as_its_cells(tmp_path: Path) -> None:
     """And not as what it says of its size, such as where whole columns have a format."""
-    last = b'<row r="1048576"><c r="A1048576"><v>7</v></c></row>'
-    rows = sheets(workbook(tmp_path / "x.xlsx", last, b"A1:XFD1048576"))["Sheet1"]
+    rows = sheets(
+        workbook(tmp_path / "x.xlsx", b'<row r="1048576"><c r="A1048576"><v>7</v></c></row>', b"A1:XFD1048576")
+    )["Sheet1"]
     assert rows == [["participant", "set_size", "correct"], ["p1", 2, 1], [7]]
 
 

@@ -106,8 +106,7 @@ def test_an_agent_of_ones_own(tmp_path: Path) -> None:
 
 def test_what_nobody_asked_for_is_in_no_accuracy(tmp_path: Path) -> None:
     result = spanlab.replay("sfr", "capacity:2", levels={"list_length": [4]}, trials=8, data=tmp_path)
-    asked = result.responses[result.responses["correct_answer"].notna()]
-    assert len(asked) < len(result.responses)
+    assert len(result.responses[result.responses["correct_answer"].notna()]) < len(result.responses)
     assert f"{result.accuracy:.0%}" in result.summary[0]
 
 
@@ -266,8 +265,7 @@ SKIPPED = {"demo", "serve", "reproduce", "inspect_task"}
 def test_everything_public_has_an_example_that_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     public = getattr(spanlab, name)
-    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-    runner = doctest.DocTestRunner(optionflags=flags)
+    runner = doctest.DocTestRunner(optionflags=(doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE))
     screen = virtual_screen() if name in {"run", "display"} else nullcontext()
     with screen:
         for test in doctest.DocTestFinder(recurse=False).find(public, name, globs={"spanlab": spanlab}):

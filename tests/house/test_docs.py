@@ -244,8 +244,9 @@ def test_columns_that_switch_an_effect_on_stand_in_the_documents() -> None:
 
 def test_folders_of_the_map_exist() -> None:
     """The map of the repository in the README names every folder, and no other."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    listed = set(re.findall(r"^\| `([a-z_]+)/` \|", text, flags=re.MULTILINE))
+    listed = set(
+        re.findall(r"^\| `([a-z_]+)/` \|", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    )
     folders = {name.split("/")[0] for name in checkout_files() if "/" in name and not name.startswith(".")}
     assert listed == folders
 

@@ -161,8 +161,7 @@ def test_the_package_is_installed_and_does_what_the_page_says(tmp_path: Path) ->
         str(copied),
     ]
     subprocess.run([sys.executable, "-m", "pip", *install], check=True)
-    page = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
-    block = re.search(r"```console\n(.*?)```", page, re.S)
+    block = re.search(r"```console\n(.*?)```", (ROOT / "docs" / "extending.md").read_text(encoding="utf-8"), re.S)
     assert block is not None
     typed = [line.removeprefix("$ ") for line in block[1].splitlines()]
     assert typed[0] == "pip install -e examples/plugin"
@@ -238,15 +237,19 @@ def passes(copy: Path, *tests: str) -> None:
 def test_a_provider_is_an_entry_of_one_file(copy: Path) -> None:
     with (copy / "agents" / "chat" / "providers.yaml").open("a", encoding="utf-8") as file:
         file.write("  basement:\n    base_url: http://localhost:9999/v1\n    default_model: tiny\n")
-    listed = python(copy, "-m", "spanlab", "list", "--providers").stdout
-    assert re.search(r"^basement .*http://localhost:9999/v1", listed, re.MULTILINE)
+    assert re.search(
+        r"^basement .*http://localhost:9999/v1",
+        python(copy, "-m", "spanlab", "list", "--providers").stdout,
+        re.MULTILINE,
+    )
     passes(copy, "tests/agents/chat/test_providers.py", "tests/house/test_layers.py")
 
 
 @pytest.mark.slow
 def test_a_language_is_one_file_in_the_core_and_one_in_each_extension_that_has_sentences(copy: Path) -> None:
-    before = python(copy, "-m", "spanlab", "check", "--language", "xx")
-    places = re.findall(r"there is no file (\S+/xx\.yaml)", before.stderr)
+    places = re.findall(
+        r"there is no file (\S+/xx\.yaml)", python(copy, "-m", "spanlab", "check", "--language", "xx").stderr
+    )
     assert places == [
         "core/locale/xx.yaml",
         *(f"{path.parent.relative_to(copy)}/xx.yaml" for path in sorted(copy.glob("extensions/*/locale/en.yaml"))),

@@ -178,8 +178,7 @@ def test_the_wheel_alone_replays_analyses_and_reports(
 def test_the_demonstration_goes_without_what_is_not_installed(
     built: dict[str, Path], environment: Path, tmp_path: Path
 ) -> None:
-    programs = installed(environment, "3.11", str(built["wheel"]))
-    said = use(programs, tmp_path / "used", "demo")
+    said = use(installed(environment, "3.11", str(built["wheel"])), tmp_path / "used", "demo")
     for extra, what in (
         ("lab", "the participant at the window"),
         ("networks", "the network"),
@@ -208,8 +207,7 @@ def test_the_oldest_dependencies_that_are_allowed_are_enough(
     built: dict[str, Path], environment: Path, tmp_path: Path
 ) -> None:
     """Each dependency in the oldest version that ``pyproject.toml`` allows."""
-    project = ["-r", str(ROOT / "pyproject.toml")]
-    programs = installed(environment, "3.11", "--resolution", "lowest-direct", *project)
+    programs = installed(environment, "3.11", "--resolution", "lowest-direct", *["-r", str(ROOT / "pyproject.toml")])
     subprocess.run(
         [uv(), "pip", "install", "-q", "--python", programs / "python", "--no-deps", str(built["wheel"])], check=True
     )

@@ -59,8 +59,9 @@ def test_each_extension_is_tried() -> None:
     """Every folder is an extension with a README, and adds something by an entry point."""
     assert {path.parent.name for path in (ROOT / "extensions").glob("*/README.md")} == set(EXTENSIONS)
     assert [name for name in EXTENSIONS if not any(added(name, group) for group in DECLARED)] == []
-    panels = set(DECLARED["spanlab.panels"])
-    assert panels <= set(DECLARED["spanlab.commands"]), "these name panels of the help page, and no code"
+    assert set(DECLARED["spanlab.panels"]) <= set(DECLARED["spanlab.commands"]), (
+        "these name panels of the help page, and no code"
+    )
     of_extensions = {
         place for group, points in DECLARED.items() if group != "spanlab.panels" for place in points.values()
     }

@@ -106,8 +106,7 @@ def test_conditions_that_nobody_records_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_question_with_score_false_is_recorded_and_in_no_accuracy(tmp_path: Path) -> None:
-    paradigm = load_paradigm("axcpt")
-    session = take(tmp_path, paradigm, always("other"), 40, seed=2)
+    session = take(tmp_path, load_paradigm("axcpt"), always("other"), 40, seed=2)
     table = read_responses(session.folder)
     cues, probes = (table[table["phase"] == phase] for phase in ("cue", "probe"))
     assert len(cues) == len(probes) == 40
@@ -210,8 +209,7 @@ def stimulus(step: Step) -> Any:
 
 
 def test_proportions_of_the_ax_cpt_are_exact_in_every_block() -> None:
-    paradigm = load_paradigm("axcpt")
-    plan = plan_session(paradigm, 7)
+    plan = plan_session(load_paradigm("axcpt"), 7)
     for block in {trial.block for trial in plan}:
         kinds = Counter(trial.levels["trial_type"] for trial in plan if trial.block == block)
         assert kinds == {"AX": 35, "AY": 5, "BX": 5, "BY": 5}
@@ -231,8 +229,7 @@ def test_switches_are_half_of_the_digits_and_no_digit_comes_twice() -> None:
     for seed in range(20):
         trial = compile_trial(load_paradigm("task_switching"), {"cue_ms": 100}, seed)
         asked = [step for step in trial.steps if step.percept.ask is not None]
-        kinds = Counter(step.truth.record["transition"] for step in asked)
-        assert kinds == {"start": 1, "switch": 8, "repeat": 8}
+        assert Counter(step.truth.record["transition"] for step in asked) == {"start": 1, "switch": 8, "repeat": 8}
         tasks = [step.truth.record["task"] for step in asked]
         for before, step, task in zip(tasks, asked[1:], tasks[1:], strict=False):
             assert (before != task) == (step.truth.record["transition"] == "switch")
@@ -390,8 +387,7 @@ def twelve_people(name: str, share: Callable[[Mapping[str, Any]], float]) -> Sco
                 correct=right.where(table["correct"].notna()),
             )
         )
-    scored = score_table(pd.concat(tables, ignore_index=True))
-    return replace(scored, declared={name: Declared.read(paradigm.data)})
+    return replace(score_table(pd.concat(tables, ignore_index=True)), declared={name: Declared.read(paradigm.data)})
 
 
 @pytest.mark.sampled(1)
@@ -422,8 +418,9 @@ def test_what_is_planted_is_found(name: str, column: str, shares: dict[str, floa
 
 
 def test_levels_in_words_are_told_without_the_quotes_of_the_record() -> None:
-    scored = twelve_people("flanker", lambda row: 0.8)
-    contrasts = likeness(scored.parts["flanker"], "flanker", "factor_flankers")["contrast"]
+    contrasts = likeness(twelve_people("flanker", lambda row: 0.8).parts["flanker"], "flanker", "factor_flankers")[
+        "contrast"
+    ]
     assert any("incongruent minus congruent" in text for text in contrasts)
     assert not any('"' in text for text in contrasts)
 
@@ -495,8 +492,9 @@ def test_words_of_contrasts_that_no_trial_records_are_told_by_check(tmp_path: Pa
 
 def test_a_page_of_few_trials_says_which_effects_it_cannot_have(tmp_path: Path) -> None:
     """Three trials of AX-CPT are AX, so that nothing of AY and BY is there to compare."""
-    levels = {"trial_type": "AX", "delay_ms": 1000}
-    taken = replay("axcpt", "ideal", trials=3, levels=levels, data=tmp_path, say=lambda _: None)
+    taken = replay(
+        "axcpt", "ideal", trials=3, levels={"trial_type": "AX", "delay_ms": 1000}, data=tmp_path, say=lambda _: None
+    )
     page = compare([taken.folder], tmp_path / "report", Options())
     assert "no effect ay_errors: these data of axcpt have no answers at" in page.read_text(encoding="utf-8")
 

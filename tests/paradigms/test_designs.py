@@ -53,8 +53,10 @@ def test_every_combination_comes_as_often_as_the_design_says(tmp_path: Path) -> 
         assert Counter(levels([trial for trial in plan if trial.block == block])) == dict.fromkeys(
             itertools.product([1, 2, 3], "xy"), 4
         )
-    fixed = plan_session(paradigm, 5, session_design(paradigm, "all"))
-    assert levels(fixed) == list(itertools.product([1, 2, 3], "xy")) * 3
+    assert (
+        levels(plan_session(paradigm, 5, session_design(paradigm, "all")))
+        == list(itertools.product([1, 2, 3], "xy")) * 3
+    )
 
 
 def test_a_plan_follows_from_the_seed(tmp_path: Path) -> None:
@@ -145,15 +147,15 @@ def test_levels_are_chosen_held_out_and_crossed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("trials", [1, 5, 6, 7, 31])
 def test_a_number_of_trials_is_shared_out_evenly(tmp_path: Path, trials: int) -> None:
     paradigm = designed(tmp_path, "human: {repetitions: 4, blocks: 3, order: fixed}")
-    plan = plan_session(paradigm, 1, session_design(paradigm), trials=trials)
-    counts = Counter(levels(plan))
+    counts = Counter(levels(plan_session(paradigm, 1, session_design(paradigm), trials=trials)))
     assert sum(counts.values()) == trials
     assert max(counts.values()) - min(counts.get(one, 0) for one in itertools.product([1, 2, 3], "xy")) <= 1
 
 
 def test_a_factor_that_is_drawn_for_each_trial_is_not_adapted(tmp_path: Path) -> None:
-    factors = "a: [1]\nc: {random: [7, 8]}"
-    paradigm = load(tmp_path, text(factors=factors, more="designs: {span: {adaptive: {factor: c, start: 7}}}"))
+    paradigm = load(
+        tmp_path, text(factors="a: [1]\nc: {random: [7, 8]}", more="designs: {span: {adaptive: {factor: c, start: 7}}}")
+    )
     with pytest.raises(SpanLabError, match=r"one of the levels in use \(none\); found 7"):
         plan_session(paradigm, 1, "span")
 
@@ -252,8 +254,7 @@ def weighted(folder: Path, design: str, more: str = "") -> Paradigm:
 
 
 def test_levels_with_weights_come_in_their_proportions_in_every_block(tmp_path: Path) -> None:
-    paradigm = weighted(tmp_path, "{repetitions: 2, blocks: 3}")
-    plan = plan_session(paradigm, 3)
+    plan = plan_session(weighted(tmp_path, "{repetitions: 2, blocks: 3}"), 3)
     assert len(plan) == 3 * 2 * 20
     for block in (1, 2, 3):
         cells = Counter((one.levels["kind"], one.levels["delay"]) for one in plan if one.block == block)
@@ -266,8 +267,12 @@ def test_levels_with_weights_come_in_their_proportions_in_every_block(tmp_path: 
         [{5}, {1}],
     )
     for block in (1, 2):
-        kinds = Counter(one.levels["kind"] for one in by_delay if one.block == block)
-        assert kinds == {"AX": 7, "AY": 1, "BX": 1, "BY": 1}
+        assert Counter(one.levels["kind"] for one in by_delay if one.block == block) == {
+            "AX": 7,
+            "AY": 1,
+            "BX": 1,
+            "BY": 1,
+        }
 
 
 @pytest.mark.parametrize("trials", [1, 3, 7, 10, 19, 24, 55])

@@ -251,8 +251,7 @@ def test_a_conversation_that_grows_too_long_stops_at_once_and_goes_on_with_more_
     ]
     ended_well(spanlab(*taken, "--data", tmp_path / "whole", env=served_at(tap.base_url)))
     (whole,) = (tmp_path / "whole").iterdir()
-    third = [line["reply"]["prompt_tokens"] for line in replies(whole)][2]
-    context = third // 256 * 256
+    context = [line["reply"]["prompt_tokens"] for line in replies(whole)][2] // 256 * 256
     with TextServer(context) as small, recording(small.root) as short:
         done = spanlab(*taken, "--data", tmp_path / "stopped", env=served_at(short.base_url))
         (folder,) = (tmp_path / "stopped").iterdir()

@@ -363,17 +363,17 @@ def test_a_full_disk_stops_with_a_sentence_and_keeps_what_was_finished(run: Run,
     undisturbed = Path(run(*arguments, tmp_path / "whole")[1].strip())
     wanted = lasting(undisturbed)
     limit = (undisturbed / "events.jsonl").stat().st_size // 2
-    folder = tmp_path / "full" / "vsr-chance-s1"
+    folder = tmp_path / "my data" / "vsr-chance-s1"
     for again in (("resume", folder), ("resume", folder)):
         stopped = spanlab(
             *arguments,
-            *[tmp_path / "full"] * (arguments[0] == "replay"),
+            *[tmp_path / "my data"] * (arguments[0] == "replay"),
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit,) * 2),
         )
         first, *more = stopped.stderr.strip().splitlines()
         assert stopped.returncode == 1
         assert f"cannot write {folder / 'events.jsonl'}: File too large; free some space" in first
-        assert more == [f"The finished trials are safe. Continue with: spanlab resume {folder}"]
+        assert more == [f"The finished trials are safe. Continue with: spanlab resume '{folder}'"]
         trials = (folder / "events.jsonl").read_bytes().count(b'"trial_end"')
         assert 10 < trials < 30
         pd.testing.assert_frame_equal(lasting(folder), wanted[wanted["trial"] <= trials])

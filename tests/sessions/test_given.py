@@ -124,8 +124,7 @@ def test_people_take_them_too_after_ordinary_practice(tmp_path: Path, vsr: Parad
     def answer(percept: Percept, number: int) -> Response:
         return Response(0, 100.0, "1")
 
-    agent = AtTheWindow(answer)
-    session = take(tmp_path, vsr, agent, given_plan(vsr, 2), practice=True)
+    session = take(tmp_path, vsr, AtTheWindow(answer), given_plan(vsr, 2), practice=True)
     table = read_responses(session.folder)
     assert table["practice"].any()
     slots = [slot for one in session.plan for slot in (one.draws or {})["slots"]]

@@ -79,8 +79,7 @@ def test_replacements_follow_from_the_session_alone(nback: Paradigm) -> None:
 
 
 def test_practice_that_was_left_is_replaced_too(tmp_path: Path) -> None:
-    session = left_and_resumed(tmp_path, load_paradigm("vsr"), 1, practice=True)
-    first, again = starts(session.folder)[:2]
+    first, again = starts(left_and_resumed(tmp_path, load_paradigm("vsr"), 1, practice=True).folder)[:2]
     assert (first["trial"], first["attempt"], again["trial"], again["attempt"]) == ("p1", 1, "p1", 2)
     assert first["levels"] == again["levels"]
     assert first["trial_id"] != again["trial_id"]
@@ -107,8 +106,7 @@ def test_machines_get_the_very_trials_that_the_person_finished(tmp_path: Path) -
 
 
 def test_machines_take_an_interrupted_trial_as_it_was(tmp_path: Path) -> None:
-    vsr = load_paradigm("vsr")
-    session = start(tmp_path, vsr, Saying(Guessing()), 3)
+    session = start(tmp_path, load_paradigm("vsr"), Saying(Guessing()), 3)
     with pytest.raises(SpanLabError, match="gone"):
         Runner(session, Saying(Guessing(4))).run()
     Runner(reopen(session.folder), Saying(Guessing())).run()

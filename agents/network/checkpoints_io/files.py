@@ -169,15 +169,12 @@ def _check_names(description: bytes) -> None:
     for code, argument, _ in pickletools.genops(description):
         if code.name == "GLOBAL":
             name = str(argument)
-            if name not in _MAY_NAME and not _is_number_type(name):
+            # and types of numpy's numbers, which the accuracies in published checkpoints may be
+            of_numbers = name.startswith("numpy.dtypes ") and name.endswith("DType")
+            if name not in _MAY_NAME and not (of_numbers and name.removeprefix("numpy.dtypes ").isalnum()):
                 raise RefusedError("it holds code or objects, which are not loaded")
         elif code.name in ("STACK_GLOBAL", "INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "EXT1", "EXT2", "EXT4", "PERSID"):
             raise RefusedError("it holds code or objects, which are not loaded")
-
-
-def _is_number_type(name: str) -> bool:
-    """Types of numpy's numbers, which the accuracies in published checkpoints may be."""
-    return name.startswith("numpy.dtypes ") and name.endswith("DType") and name.removeprefix("numpy.dtypes ").isalnum()
 
 
 def _numbers() -> list[Any]:

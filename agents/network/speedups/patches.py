@@ -75,7 +75,7 @@ def take_apart(frames: np.ndarray, gradients: bool = True) -> Patches:
     third, places = _different(_around(places.reshape(len(frames), FRAME // 2, FRAME // 2)))
     second_pool, places = _different(_fours(places.reshape(len(frames), FRAME // 2, FRAME // 2)))
     fourth, places = _different(_around(places.reshape(len(frames), FRAME // 4, FRAME // 4)))
-    back = _both_ways if gradients else _forwards
+    back = _both_ways if gradients else lambda parts, below: Neighbours(parts)
     return Patches(
         pixels,
         back(second, len(pixels)),
@@ -125,11 +125,6 @@ def _different(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if all(np.array_equal(found[:, column][numbers], rows[:, column]) for column in range(rows.shape[1])):
             return found, numbers
     raise AssertionError("unreachable")
-
-
-def _forwards(parts: np.ndarray, below: int) -> Neighbours:
-    """Neighbourhoods of nine, from the layer above alone."""
-    return Neighbours(parts)
 
 
 def _both_ways(parts: np.ndarray, below: int) -> Neighbours:

@@ -124,14 +124,10 @@ def pass_through(network: Network, batch: Loaded) -> tuple[Tensor, Seen]:
         index = batch.numbers[begin:end, :steps]
         hidden.append(network.remember(seen.at(index), batch.tasks[begin:end])[0].flatten(0, 1))
         numbers.append(index.reshape(-1))
-    return torch.cat(hidden), seen.at(torch.cat(numbers)) if seen.beside else seen_nothing(
-        seen, sum(len(part) for part in numbers)
-    )
-
-
-def seen_nothing(seen: Seen, count: int) -> Seen:
-    """In the place of what is seen at each step, where no read-out looks at it: nothing is copied."""
-    return Seen(seen.inputs[:1].detach().expand(count, *seen.inputs.shape[1:]))
+    if seen.beside:
+        return torch.cat(hidden), seen.at(torch.cat(numbers))
+    # no read-out looks at what is seen at each step: nothing is copied
+    return torch.cat(hidden), Seen(seen.inputs[:1].detach().expand(sum(map(len, numbers)), *seen.inputs.shape[1:]))
 
 
 def summed(outputs: Tensor, targets: Tensor, kind: Loss, weights: Tensor | None = None) -> Tensor:

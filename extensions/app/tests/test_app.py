@@ -105,8 +105,10 @@ def test_no_page_of_somebody_else_changes_anything(
     client: TestClient, folder: Path, origin: str | None, status: int
 ) -> None:
     asked = {"paradigm": "vsr", "agents": ["ideal"], "only_command": True}
-    of_page = {} if origin is None else {"origin": origin}
-    assert client.post("/jobs/replay", json=asked, headers=of_page).status_code == status
+    assert (
+        client.post("/jobs/replay", json=asked, headers=({} if origin is None else {"origin": origin})).status_code
+        == status
+    )
     assert not (folder / ".app" / "jobs").exists()
 
 

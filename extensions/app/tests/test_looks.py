@@ -56,8 +56,9 @@ def faults(tab: Tab, axe: str) -> list[tuple[Any, ...]]:
 
 def a_study_with_people(data: Path) -> None:
     """A study beside its data, in which somebody has taken part, and which is being served."""
-    text = STUDY.replace("study: pair", "online: {admission: links}\nstudy: lab")
-    (data.parent / "lab.yaml").write_text(text, encoding="utf-8")
+    (data.parent / "lab.yaml").write_text(
+        STUDY.replace("study: pair", "online: {admission: links}\nstudy: lab"), encoding="utf-8"
+    )
     take(load_study(data.parent / "lab.yaml"), data)
     (job_of(data, paradigm="study:lab", address="http://127.0.0.1:9/") / PRINTED).write_text("Serving", "utf-8")
 

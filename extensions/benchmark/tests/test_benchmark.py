@@ -186,8 +186,9 @@ def test_a_laboratorys_own_people_give_verdicts(benchmarked: Path, tmp_path: Pat
     assert first["name"] == "your people (6)"
     assert first["verdict"] == "differs"
     assert first["n"] == 6
-    more = card_of(suite, benchmarked / "data", tmp_path / "longer.csv")
-    assert more["effects"] == card["effects"], "the agent had no such delay"
+    assert card_of(suite, benchmarked / "data", tmp_path / "longer.csv")["effects"] == card["effects"], (
+        "the agent had no such delay"
+    )
     (alone, *_) = card_of(suite, benchmarked / "data", tmp_path / "one.csv")["effects"][0]["against"]
     assert (alone["name"], alone["verdict"]) == ("your people (1)", UNKNOWN)
     assert [beside["verdict"] for beside in card["effects"][0]["against"]][1] == UNKNOWN

@@ -145,8 +145,7 @@ def test_parts_have_all_conditions_and_give_an_interval() -> None:
     unit = parts_of(part.items, "set_size")
     assert {*unit} == {*range(PARTS)}
     assert all(part.items.loc[unit == one, "set_size"].nunique() == 2 for one in range(PARTS))
-    values = values_of(BY_NAME["set size"], part, unit, "set_size")
-    found = interval([*values.values()])
+    found = interval([*values_of(BY_NAME["set size"], part, unit, "set_size").values()])
     assert found is not None
     assert found.mean == pytest.approx(0.5)
 

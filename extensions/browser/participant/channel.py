@@ -135,7 +135,9 @@ class Turns:
         if begins:
             self._beginning.acquire()
             with self._changed:
-                while (self._arriving or self._late()) and time.monotonic() < until:
+                while time.monotonic() < until and (
+                    self._arriving or (self._beat is not None and time.monotonic() - self._beat > _LATE_S)
+                ):
                     self._changed.wait(_LATE_S)
         answers = answers and not begins
         with self._changed:
@@ -157,9 +159,6 @@ class Turns:
             self._changed.notify_all()
         if began:
             self._beginning.release()
-
-    def _late(self) -> bool:
-        return self._beat is not None and time.monotonic() - self._beat > _LATE_S
 
 
 class Turn:

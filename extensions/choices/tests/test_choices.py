@@ -164,8 +164,7 @@ def test_practice_comes_first_with_what_was_said_around_it(run: Run, server: Tap
     assert sum("Let us practise once more." in one for one in users) == over["rounds"] - 1 > 0
     assert ["Now the real trials begin." in one for one in users] == [False] * (len(users) - 1) + [True]
     assert len(table(out)) == 1
-    bare = person(tmp_path / "bare", trials=1)
-    assert "had no practice" in score(run, bare, "--chat", "practice=feedback")[2]
+    assert "had no practice" in score(run, person(tmp_path / "bare", trials=1), "--chat", "practice=feedback")[2]
 
 
 @pytest.mark.slow

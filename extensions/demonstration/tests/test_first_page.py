@@ -39,8 +39,7 @@ def test_the_finding_stands_above_the_figure(tmp_path: Path) -> None:
 def test_who_did_best_where_is_said_with_people_first(networks: tuple[float, float], said: str) -> None:
     means = {("network", "network:a (noise added)"): networks, ("group means", "Avons 1998 (people)"): (0.64, 0.5)}
     rows = [(*who, at, mean) for who, both in means.items() for at, mean in enumerate(both, start=1)]
-    table = pd.DataFrame(rows, columns=["agent_kind", "agent", "n", "mean"])
-    assert _best(table, "n", "did best at {number}") == said
+    assert _best(pd.DataFrame(rows, columns=["agent_kind", "agent", "n", "mean"]), "n", "did best at {number}") == said
 
 
 @pytest.mark.usefixtures("page_only")
@@ -48,12 +47,14 @@ def test_the_first_page_says_what_the_report_says(tmp_path: Path) -> None:
     """Of each claim with the interval that holds for all of its kind on the report."""
     pytest.importorskip("torch")
     for paradigm, levels in (("vsr", {"list_length": 6}), ("smu", {"set_size": [2, 6]})):
-        agents = ["chance", "network:laptop"]
-        replay(paradigm, agents, trials=24, levels=levels, data=tmp_path / "data", say=lambda _: None)
+        replay(
+            paradigm, ["chance", "network:laptop"], trials=24, levels=levels, data=tmp_path / "data", say=lambda _: None
+        )
     compare(tmp_path / "data", output=tmp_path / "report")
     report = tmp_path / "report" / "report.html"
-    page = first_page(tmp_path / "data", report).read_text(encoding="utf-8")
-    sentences = re.findall(r"<p><b>[^<]*</b>: ([^<]*)</p>", page)
+    sentences = re.findall(
+        r"<p><b>[^<]*</b>: ([^<]*)</p>", first_page(tmp_path / "data", report).read_text(encoding="utf-8")
+    )
     assert len(sentences) == 2
     assert ": people and machines</h1>" in report.read_text(encoding="utf-8")
     text = " ".join(re.sub("<[^>]*>", "", report.read_text(encoding="utf-8")).split())

@@ -127,8 +127,9 @@ def test_a_fit_names_an_agent_that_has_all_its_parameters(model: Model) -> None:
     trials = design(model.kinds[0], 60)
     space = Space.of(model, trials)
     fitted = Fit(model, space, space.point({}), 0.0, len(trials))
-    agent = Cognitive.from_name(fitted.agent().partition(":")[2], AgentOptions())
-    assert agent.values == pytest.approx(fitted.values, rel=1e-3)
+    assert Cognitive.from_name(fitted.agent().partition(":")[2], AgentOptions()).values == pytest.approx(
+        fitted.values, rel=1e-3
+    )
 
 
 @pytest.mark.slow
@@ -176,8 +177,7 @@ OTHERS = (
 
 
 def test_the_sessions_of_this_file_have_every_model() -> None:
-    had = {re.split("[:?]", agent)[1] for _, agent, *_ in (*SESSIONS, *OTHERS)}
-    assert had == {model.name for model in MODELS}
+    assert {re.split("[:?]", agent)[1] for _, agent, *_ in (*SESSIONS, *OTHERS)} == {model.name for model in MODELS}
 
 
 @pytest.mark.parametrize(("paradigm", "agent"), [*((paradigm, agent) for paradigm, agent, *_ in SESSIONS), *OTHERS])

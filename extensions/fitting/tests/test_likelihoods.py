@@ -126,8 +126,13 @@ def difference_below(criterion: float, size: float, kappas: Sequence[float], wei
     def density(angle: float) -> float:
         one, other = np.meshgrid(kappas, kappas)
         both = np.outer(weights, weights)
-        top = i0(np.sqrt(one**2 + other**2 + 2 * one * other * np.cos(angle)))
-        return float((both * top / (2 * np.pi * i0(one) * i0(other))).sum())
+        return float(
+            (
+                both
+                * i0(np.sqrt(one**2 + other**2 + 2 * one * other * np.cos(angle)))
+                / (2 * np.pi * i0(one) * i0(other))
+            ).sum()
+        )
 
     return quad(lambda angle: density(angle - size), -criterion, criterion, epsabs=1e-9, limit=200)[0]
 
@@ -246,8 +251,9 @@ def order_by_hand(name: str, p: Numbers, trials: Trials, row: int) -> float:
     unlisted = options - size - (stage - len(given) if once else 0)
     if name == "m3":
         strength = {item: 0.1 + p["a"] + (p["c"] if item == position else 0.0) for item in left}
-        total = sum(strength.values()) + 0.1 * unlisted
-        return (strength[trials.answer[row]] if trials.answer[row] else 0.1 * unlisted) / total
+        return (strength[trials.answer[row]] if trials.answer[row] else 0.1 * unlisted) / (
+            sum(strength.values()) + 0.1 * unlisted
+        )
     if name == "simple":
         age = {item: size - item + 1 + p["output"] * stage for item in range(1, size + 1)}
         strength = {item: math.exp(-p["c"] * abs(math.log(age[item]) - math.log(age[position]))) for item in left}

@@ -31,8 +31,10 @@ def test_frequencies_are_those_of_exact_integration(first: int) -> None:
 
 
 def test_the_most_frequent_model_is_found_among_three() -> None:
-    random = np.random.RandomState(4)
-    found = select(random.normal(0, 1, (30, 3)) + 6 * np.eye(3)[np.r_[np.full(21, 2), np.full(5, 0), np.full(4, 1)]])
+    found = select(
+        np.random.RandomState(4).normal(0, 1, (30, 3))
+        + 6 * np.eye(3)[np.r_[np.full(21, 2), np.full(5, 0), np.full(4, 1)]]
+    )
     assert found.frequency == pytest.approx([6 / 33, 5 / 33, 22 / 33], abs=0.03)
     assert found.protected[2] > 0.95
 

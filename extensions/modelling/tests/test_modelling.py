@@ -268,8 +268,9 @@ def test_names_are_listed_and_completed() -> None:
     assert spanlab.Dataset is Dataset
     assert spanlab.gym.Task is Task
     completer = rlcompleter.Completer({"spanlab": spanlab})
-    completed = {completer.complete("spanlab.", number) for number in range(60)}
-    assert {"spanlab.replay(", "spanlab.Dataset(", "spanlab.gym"} <= completed
+    assert {"spanlab.replay(", "spanlab.Dataset(", "spanlab.gym"} <= {
+        completer.complete("spanlab.", number) for number in range(60)
+    }
     with pytest.raises(AttributeError):
         spanlab.nothing_of_this_name  # type: ignore[attr-defined]  # noqa: B018
 

@@ -144,6 +144,5 @@ def test_the_table_of_lesions_is_arithmetic() -> None:
 
 def test_a_network_that_guesses_is_told_from_one_that_does_not() -> None:
     view, trials = trials_of("vsr", 40, list_length=3)
-    said = guesses(observe(network_for(view), None, view, trials))
-    assert "of 40 trials, and the best blind guess in 0." in said
+    assert "of 40 trials, and the best blind guess in 0." in guesses(observe(network_for(view), None, view, trials))
     assert guesses(observe(NetworkAgent("laptop").network, None, view, trials)) == ""

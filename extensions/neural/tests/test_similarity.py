@@ -75,8 +75,7 @@ def test_list_lengths_and_tasks_are_apart_and_parts_of_a_task_together() -> None
 def test_an_item_that_is_shown_for_several_steps_counts_with_its_last() -> None:
     values = np.zeros((1, 4, 2))
     values[0, :, :] = [[1, 0], [0, 1], [1, 0], [0, 1]]
-    positions = np.array([[1, 1, 2, 2]])
-    table = position_similarity([states("a", values, positions=positions, list_lengths=np.array([2]))])
+    table = position_similarity([states("a", values, positions=np.array([[1, 1, 2, 2]]), list_lengths=np.array([2]))])
     np.testing.assert_allclose(matrix(table, 2), 1)
 
 

@@ -49,8 +49,7 @@ def by_hand(parts: list[TaskStates], task: str) -> list[float]:
 def test_planted_variances_come_out() -> None:
     """Two values as often as each other, at distance 2 s: the variance is s squared at each step;
     the task variance is the mean over steps."""
-    sign = np.array([-1.0, 1.0, -1.0, 1.0])
-    values = sign[:, None, None] * np.array([[1.0, 2.0], [3.0, 0.0]])[None]
+    values = np.array([-1.0, 1.0, -1.0, 1.0])[:, None, None] * np.array([[1.0, 2.0], [3.0, 0.0]])[None]
     found = task_variance([states("a", values)])
     assert found.tasks == ("a",)
     assert found.steps == (2,)

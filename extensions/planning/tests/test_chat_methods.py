@@ -150,5 +150,6 @@ def test_conversations_that_cannot_be_read_are_not_called_unrecorded_alone(run: 
     shutil.copytree(GOLDEN / "finished" / name, folder := tmp_path / "data" / name)
     assert "conversations cannot be read" not in run("methods", "data")[1]
     (folder / "transcripts.jsonl").write_text('{"trial": "1", "reply"\n' * 3, encoding="utf-8")
-    text = run("methods", "data")[1]
-    assert "[A session's conversations cannot be read, so nothing is known about them here: " in text
+    assert (
+        "[A session's conversations cannot be read, so nothing is known about them here: " in run("methods", "data")[1]
+    )

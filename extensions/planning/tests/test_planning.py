@@ -227,6 +227,8 @@ def test_methods_tell_what_was_recorded_and_mark_what_was_not(run: Run, tmp_path
         "exclude:\n  - {leave_out: answers, where: rt_ms, above: 60000, reason: too slow}\n", encoding="utf-8"
     )
     text = output_of(*run("methods", "data", "--exclude", "rules.yaml", "--margin", "5points"))
+    together = output_of(*run("methods", "data", pilot(tmp_path)))
+    assert "11 people took part" in together, "one in a session, and ten in a table"
     info = json.loads((tmp_path / "data" / "vsr-p01-s3" / "session.json").read_text(encoding="utf-8"))
     network = json.loads((tmp_path / "data" / "vsr-network-laptop-s27" / "session.json").read_text(encoding="utf-8"))
     for said in (

@@ -58,8 +58,7 @@ def test_power_is_that_of_the_formula_where_people_differ_by_chance_alone() -> N
     """Without any spread of people shares are binomial, and the power is as good as that of the
     noncentral t distribution."""
     found = power(Assumed(0.7, -0.1, 0.0, 0.0), [20], [50], samples=4000).iloc[0]
-    spread = math.sqrt((0.7 * 0.3 + 0.6 * 0.4) / 50)
-    shift, limit = 0.1 / (spread / math.sqrt(20)), scipy.stats.t.ppf(0.975, 19)
+    shift, limit = 0.1 / (math.sqrt((0.7 * 0.3 + 0.6 * 0.4) / 50) / math.sqrt(20)), scipy.stats.t.ppf(0.975, 19)
     wanted = scipy.stats.nct.sf(limit, 19, shift) + scipy.stats.nct.cdf(-limit, 19, shift)
     assert found["power"] == pytest.approx(wanted, abs=4 * found["se"])
     assert found["se"] == pytest.approx(math.sqrt(found["power"] * (1 - found["power"]) / 4000))
@@ -156,8 +155,10 @@ def test_a_trial_asks_as_many_items_in_a_condition_as_it_does_there() -> None:
     who = {"agent": "participant", "kind": "participant"}
     people = [table(lambda _: asked, 30, **who, participant=f"P{at}", seed=at) for at in range(8)]
     scored = score_table(pd.concat(people))
-    model = mixed_model(scored, "vsr", "serial_position")
-    assert from_model(model, scored.parts["vsr"], ("1", "6"), None, False).items == 1
+    assert (
+        from_model(mixed_model(scored, "vsr", "serial_position"), scored.parts["vsr"], ("1", "6"), None, False).items
+        == 1
+    )
 
 
 def test_the_difference_that_was_seen_is_that_of_people_not_of_answers() -> None:
@@ -337,8 +338,9 @@ def test_a_power_is_sure_only_where_so_many_simulations_show_it() -> None:
 def test_the_power_where_there_is_no_difference_is_the_size_of_the_test(
     people: int, trials: int, accuracy: float, between: bool
 ) -> None:
-    assumed = Assumed(accuracy, -0.05, 0.6, 0.2, item=0.4, between=between)
-    found = power(assumed, [people], [trials], samples=4000, margin=0.05).iloc[0]
+    found = power(
+        Assumed(accuracy, -0.05, 0.6, 0.2, item=0.4, between=between), [people], [trials], samples=4000, margin=0.05
+    ).iloc[0]
     assert found["size"] == pytest.approx(0.05, abs=0.015)
     # the difference is the margin itself, so that both are called alike in 5 of 100 at most
     assert found["alike"] <= 0.065

@@ -93,7 +93,14 @@ def entries(data: Sequence[Path], absent: Sequence[str]) -> list[Entry]:
         *families,
         printed_tests_again(blocks),
         *_at_hand(data, absent),
-        _asked_again(),
+        Entry(
+            "asked-again",
+            "The study's models, asked again",
+            "not available here",
+            "the study asked gpt-3.5-turbo and seven other models, which are on their makers' servers or on large"
+            " computers, and a page that is made without keys asks nobody; with a key or a server of your own, --agent"
+            " chat:MODEL@PROVIDER takes them along. What a model says today need not be what it said in 2023.",
+        ),
     ]
 
 
@@ -308,14 +315,3 @@ def _at_hand(data: Sequence[Path], absent: Sequence[str]) -> list[Entry]:
             Entry("absent", "Who could not take which task", "not available here", "see below", notes=tuple(absent))
         )
     return found
-
-
-def _asked_again() -> Entry:
-    return Entry(
-        "asked-again",
-        "The study's models, asked again",
-        "not available here",
-        "the study asked gpt-3.5-turbo and seven other models, which are on their makers' servers or on large"
-        " computers, and a page that is made without keys asks nobody; with a key or a server of your own, --agent"
-        " chat:MODEL@PROVIDER takes them along. What a model says today need not be what it said in 2023.",
-    )

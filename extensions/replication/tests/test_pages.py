@@ -141,8 +141,7 @@ def answered(right: Sequence[bool] | np.ndarray, blind: float = 0.2) -> pd.DataF
 
 
 def test_who_knows_is_above_the_best_blind_guess() -> None:
-    random = np.random.default_rng(2)
-    knows, said = above_blind(answered(random.random(400) < 0.4))
+    knows, said = above_blind(answered(np.random.default_rng(2).random(400) < 0.4))
     assert knows
     assert re.fullmatch(r"it is right in 0\.\d{3} of 400 answers, the best blind guess in 0\.200", said)
     assert above_blind(answered([True] * 5)) == (

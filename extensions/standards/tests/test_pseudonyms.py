@@ -54,8 +54,15 @@ def known_digests(who: str) -> set[str]:
                 of_trial = trial_seed(purpose, seed, index)
                 words.add(str(of_trial))
                 for level in LEVELS["list_length"]:
-                    levels = resolve_levels(VSR, {"list_length": level}, of_trial)
-                    words.add(trial_id("vsr", VSR.version, "corrected", levels, of_trial))
+                    words.add(
+                        trial_id(
+                            "vsr",
+                            VSR.version,
+                            "corrected",
+                            resolve_levels(VSR, {"list_length": level}, of_trial),
+                            of_trial,
+                        )
+                    )
     return words
 
 

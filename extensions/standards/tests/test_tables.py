@@ -399,8 +399,7 @@ def test_a_recipe_makes_a_wide_table_long_and_calculates(tmp_path: Path) -> None
 
 def test_a_calculation_replaces_a_column_of_the_same_name(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("id,acc,rt_ms\n1,1,0.5\n", encoding="utf-8")
-    recipe = read_recipe("rt_ms * 1000=rt_ms")
-    assert answers(load([tmp_path / "t.csv"], recipe=recipe))["rt_ms"].tolist() == [500.0]
+    assert answers(load([tmp_path / "t.csv"], recipe=read_recipe("rt_ms * 1000=rt_ms")))["rt_ms"].tolist() == [500.0]
 
 
 def test_a_calculation_runs_no_code(tmp_path: Path) -> None:

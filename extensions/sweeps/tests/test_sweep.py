@@ -227,8 +227,7 @@ def test_workers_that_die_lose_no_run(swept: Path, tmp_path: Path) -> None:
     write_sweep(out, read_sweep(write(tmp_path)))
     with open_pool(2) as found:
         client = found._client  # type: ignore[attr-defined]
-        pid = next(iter(client.run(os.getpid).values()))
-        killer = threading.Thread(target=_kill_when_begun, args=(out, pid))
+        killer = threading.Thread(target=_kill_when_begun, args=(out, next(iter(client.run(os.getpid).values()))))
         killer.start()
         run_sweep(out, found)
         killer.join()

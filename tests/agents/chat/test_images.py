@@ -175,8 +175,11 @@ def test_a_server_that_sees_is_found_to_see_and_it_is_recorded(tmp_path: Path) -
             )
             for letters in LETTERS
         )
-        found = read_session(session.folder)["apparatus"]["vision"]
-        assert found == {"pictures": 3, "read": 3, "tokens_per_picture": TOKENS_PER_PICTURE}
+        assert read_session(session.folder)["apparatus"]["vision"] == {
+            "pictures": 3,
+            "read": 3,
+            "tokens_per_picture": TOKENS_PER_PICTURE,
+        }
         lines = [line for line in read_transcript(session.folder) if line["trial"] == "0"]
         assert [line["ask"] for line in lines if "reply" in line] == [1, 2, 3, 4], "these replies were paid for, too"
         assert agent.spending.totals.replies == len(tap.requests)

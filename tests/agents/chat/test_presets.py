@@ -31,8 +31,9 @@ VERBAL = load_paradigm("nback_verbal")
 
 def block(paradigm: str = "nback_verbal", n: int = 2, length: int = 30) -> Trial:
     loaded = load_paradigm(paradigm)
-    levels = {**loaded.combinations({"n": n})[-1], "block_length": length}
-    return compile_trial(loaded, levels, seed=1, generator="published")
+    return compile_trial(
+        loaded, {**loaded.combinations({"n": n})[-1], "block_length": length}, seed=1, generator="published"
+    )
 
 
 def stimuli(trial: Trial) -> list[str]:

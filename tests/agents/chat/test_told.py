@@ -44,8 +44,14 @@ class Saying(SendHook):
 )
 def test_replies_that_are_all_reasoning_are_told(reply: dict[str, str], asked: int, says: str, tmp_path: Path) -> None:
     hook, told = Saying(**reply), list[str]()
-    agent = ChatAgent("m", ChatSettings.read({"max_tokens": 5}), hook=hook)
-    replay("cd", agent=agent, trials=3, seed=4, data=tmp_path, say=told.append)
+    replay(
+        "cd",
+        agent=ChatAgent("m", ChatSettings.read({"max_tokens": 5}), hook=hook),
+        trials=3,
+        seed=4,
+        data=tmp_path,
+        say=told.append,
+    )
     account = next(line for line in told if "tokens read" in line and "written" in line and "replies" in line[:40])
     assert hook.asked == asked, "the same limit would cut it again"
     assert says in account

@@ -149,8 +149,7 @@ class Laboratory:
         return self.ends(self.begins(incident, stage, "run", "study.yaml", "--data", "data", *arguments))
 
     def says(self, *arguments: str) -> str:
-        done = ended_well(spanlab(*arguments, cwd=self.folder, env=self.environment))
-        return done
+        return ended_well(spanlab(*arguments, cwd=self.folder, env=self.environment))
 
 
 def question_of(task: str) -> str:

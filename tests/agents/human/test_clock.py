@@ -132,8 +132,11 @@ def test_a_press_in_the_window_counts_and_one_after_it_does_not(
         "last": trial(following, asked),
         "feedback": feedback(asked, following),
     }[where]
-    stage = VirtualStage(VirtualWindow(hz, vsync, jitter=jitter, seed=seed))
-    told = play(stage, made, lambda ask: (4, (window + offset) / 1000))
+    told = play(
+        VirtualStage(VirtualWindow(hz, vsync, jitter=jitter, seed=seed)),
+        made,
+        lambda ask: (4, (window + offset) / 1000),
+    )
     (response, notes), *others = [(response, notes) for percept, response, _, notes in told if percept.ask is not None]
     assert not others
     assert response is not None

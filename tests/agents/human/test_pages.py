@@ -335,8 +335,7 @@ def test_marks_of_right_answers_hide_nothing_of_what_is_there(name: str) -> None
                 round(value * scale) for value in (region.x0 + rim, region.y0 + rim, region.x1 - rim, region.y1 - rim)
             )
             left, top, right, bottom = strip.box
-            part = drawn[1 + y0 - top : 1 + y1 - top, 1 + x0 - left : 1 + x1 - left]
-            assert (part == plain[y0:y1, x0:x1]).all()
+            assert (drawn[1 + y0 - top : 1 + y1 - top, 1 + x0 - left : 1 + x1 - left] == plain[y0:y1, x0:x1]).all()
             assert tuple(drawn[1, 1]) != ACCENT  # no second blue frame, around the whole display
             assert (drawn[1 : 1 + bottom - top, 1 : 1 + right - left] != plain[top:bottom, left:right]).any()
 
@@ -579,8 +578,11 @@ def test_practice_that_is_not_passed_may_stop_the_session(tmp_path: Path) -> Non
     with pytest.raises(NotPassedError, match=r"0 of 2 correct in round 2.*a page asks whether to practise once more"):
         Runner(session, agent).run()
     assert agent.pages[-1].startswith("One moment, please: The practice is over for now")
-    events = [event["event"] for event in read_events(session.folder)]
-    assert events[-3:] == ["practice", "practice_decision", "interrupted"]
+    assert [event["event"] for event in read_events(session.folder)][-3:] == [
+        "practice",
+        "practice_decision",
+        "interrupted",
+    ]
     with pytest.raises(NotPassedError):  # going on does not get round it, and practises no further
         Runner(session, Spoken(wrong)).run()
     assert sum(event["event"] == "practice" for event in read_events(session.folder)) == 1

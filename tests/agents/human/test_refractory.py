@@ -106,8 +106,9 @@ def test_cells_are_marked_as_fast_as_anybody_clicks() -> None:
     cells = Ask(Cells.model_validate({"grid": 4, "take": 4}))
     places = [(12, 12), (36, 12), (60, 12), (60, 12), (84, 12), (12, 36)]
     clicks = [Press("click", 1.0 + 0.04 * number, x=x, y=y) for number, (x, y) in enumerate(places)]
-    done = Press("key", 1.3, key="return")
-    told = play(Scripted([FIVE, *clicks, done]), trial(question(), question(cells)), lambda ask: None)
+    told = play(
+        Scripted([FIVE, *clicks, Press("key", 1.3, key="return")]), trial(question(), question(cells)), lambda ask: None
+    )
     assert [does for does, _ in effects(told)[1]] == ["mark", "mark", "mark", "unmark", "mark", "mark", "answer"]
 
 
@@ -213,8 +214,7 @@ def test_an_answer_is_a_press_that_began_after_its_question(
     for gap, device, place, held, elsewhere in presses:
         at += gap
         held, elsewhere = held and device == "key", elsewhere and device == "key"
-        key = "" if device == "click" else signs[place]
-        press = Press(device, at, key, 48, 48, held=held, elsewhere=elsewhere)
+        press = Press(device, at, ("" if device == "click" else signs[place]), 48, 48, held=held, elsewhere=elsewhere)
         made.append(press)
         value = values.get(place)
         if device == "click":
@@ -224,8 +224,9 @@ def test_an_answer_is_a_press_that_began_after_its_question(
         soon = rest and (at - 10.0) * 1000.0 < least
         if value is not None and not (held or elsewhere or soon) and (window is None or at <= 10.0 + window / 1000.0):
             may.append((value, at))
-        does = step.take(press, 0, 10.0)
-        assert (does == "answer") is bool(may and may[-1][1] == at and (counts == "last" or len(may) == 1))
+        assert (step.take(press, 0, 10.0) == "answer") is bool(
+            may and may[-1][1] == at and (counts == "last" or len(may) == 1)
+        )
     sheet = step.sheet
     assert sheet is not None
     wanted = None if not may else may[0] if counts == "first" else may[-1]

@@ -109,6 +109,5 @@ def test_the_display_is_switched_off(tmp_path: Path, server: XServer, screen: st
 
 @pytest.mark.slow
 def test_a_keyboard_is_unplugged(tmp_path: Path, server: XServer, screen: str) -> None:
-    keyboards = Keyboards(server.display)
-    folder, done = struck(tmp_path, server.display, keyboards.unplug)
+    folder, done = struck(tmp_path, server.display, Keyboards(server.display).unplug)
     assert_told(folder, done, "a keyboard was unplugged or switched off (Lab XTEST keyboard)", screen)

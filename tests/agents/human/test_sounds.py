@@ -140,8 +140,7 @@ def test_after_an_answer_a_sound_comes_as_soon_as_the_device_can_and_the_record_
     )
     (note,) = sounds_in(told)
     assert abs(note["after_display_ms"]) < 0.1, "an empty screen before it is time enough"
-    pressed = Percept("wait", (Display(CROSS, None),))
-    _, told, _ = heard(trial(pressed, Percept("next", (Display(noise(1), 300.0),))))
+    _, told, _ = heard(trial(Percept("wait", (Display(CROSS, None),)), Percept("next", (Display(noise(1), 300.0),))))
     (note,) = sounds_in(told)
     assert 10 < note["after_display_ms"] <= 1000 * LATENCY, "nobody knew when the press would come"
 

@@ -252,8 +252,9 @@ def test_the_shipped_network_is_small_and_comes_with_its_papers() -> None:
     assert checkpoint.trained is not None
     start, *_, end = map(json.loads, file.with_suffix(".log.jsonl").read_text(encoding="utf-8").splitlines())
     assert start["config_hash"] == checkpoint.trained.config
-    config = read_config(file.with_suffix(".yaml")).model_dump(mode="json")
-    assert config == start["config"], "this config made the network"
+    assert read_config(file.with_suffix(".yaml")).model_dump(mode="json") == start["config"], (
+        "this config made the network"
+    )
     assert checkpoint.sha256 in file.with_suffix(".md").read_text(encoding="utf-8")
     assert (end["event"], end["checkpoint_sha256"]) == ("end", checkpoint.sha256)
 

@@ -254,8 +254,9 @@ def test_cards_say_how_far_a_network_gets_before_training() -> None:
         text = locate(name).with_suffix(".md").read_text(encoding="utf-8")
         assert card["sha256"] == hashlib.sha256(locate(name).read_bytes()).hexdigest()
         assert card["sha256"] in text
-        line = card["settings"].get("start") == "delay_line"
-        assert ("**Wired in before training: a queue of" in text) == line, name
+        assert ("**Wired in before training: a queue of" in text) == (card["settings"].get("start") == "delay_line"), (
+            name
+        )
         if name.startswith(("laptop", "wired")):
             assert all(0 <= row["before"] <= 1 for row in card["test"]), name
             assert "| before training |" in text

@@ -209,8 +209,7 @@ def test_it_takes_every_paradigm_of_its_tasks(file: Path, tmp_path: Path, run: R
         "epoch 195, best epoch 180, saved because max_multitask_val_acc, validation accuracy 0.8765",
     )
     folder = tmp_path / printed.strip()
-    info = json.loads((folder / "session.json").read_text(encoding="utf-8"))
-    assert info["agent_settings"]["worm"]["epoch"] == 195
+    assert json.loads((folder / "session.json").read_text(encoding="utf-8"))["agent_settings"]["worm"]["epoch"] == 195
     answers = [json.loads(line) for line in (folder / "events.jsonl").read_text(encoding="utf-8").splitlines()]
     assert any("logits" in json.dumps(line) or "highest" in json.dumps(line) for line in answers)
 

@@ -200,8 +200,7 @@ def test_words_in_capitals_differences_of_radians_and_intrusions_are_understood(
     turned = pd.DataFrame({"participant": "P1", "trial": range(3), "error": [0.5, -6.0, 3.5]})
     errors = np.radians(opened(turned, tmp_path).scored.items["error"].to_numpy(float))
     assert errors == pytest.approx([0.5, 2 * np.pi - 6, 3.5 - 2 * np.pi])
-    recalled = [(1, 2), (2, None), (3, 1), (None, 3)]
-    free = pd.DataFrame(recalled, columns=["serial_position", "output_position"])
+    free = pd.DataFrame([(1, 2), (2, None), (3, 1), (None, 3)], columns=["serial_position", "output_position"])
     found = opened(free.assign(participant="P1", trial=1, correct=free["output_position"] < 3), tmp_path).scored
     assert found.items["list_length"].tolist() == [3.0] * 3
     assert found.intrusions["output_position"].tolist() == [3.0]
@@ -345,15 +344,21 @@ def test_one_set_size_has_k_and_d_prime() -> None:
 def test_d_prime_of_people_without_an_error_says_what_it_rests_on() -> None:
     table = changes()
     table.loc[table["participant"] == "P0", "correct"] = True
-    notes = effect("sensitivity").table(score_table(table), "memo")["note"]
-    assert notes.str.contains("rests on the correction of rates").any()
+    assert (
+        effect("sensitivity")
+        .table(score_table(table), "memo")["note"]
+        .str.contains("rests on the correction of rates")
+        .any()
+    )
 
 
 def test_a_second_by_never_replaces_the_first_without_a_word(run: Run, tmp_path: Path) -> None:
     changes().to_csv(tmp_path / "t.csv", index=False)
-    told = complaint(*run("stats", "t.csv", "--by", "set_size", "--by", "block"))
-    assert "no analysis of variance: memo has no column 'block'" in told
+    assert "no analysis of variance: memo has no column 'block'" in complaint(
+        *run("stats", "t.csv", "--by", "set_size", "--by", "block")
+    )
     assert "--by is given 2 times" in complaint(*run("methods", "t.csv", "--by", "set_size", "--by", "trial"))
-    practice = ("--practice", "a", "--practice", "b")
-    assert "--practice is given 2 times" in complaint(*run("import", "table", "t.csv", *practice))
+    assert "--practice is given 2 times" in complaint(
+        *run("import", "table", "t.csv", *("--practice", "a", "--practice", "b"))
+    )
     assert "--output is given 2 times" in complaint(*run("methods", "t.csv", "-o", "a.md", "--output", "b.md"))

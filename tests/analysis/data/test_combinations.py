@@ -72,10 +72,10 @@ def test_pilots_and_practice_are_no_decisions_by_which_people_are_left_out_or_sc
         )
     ]
     table = " ".join([head, *rows])
-    rules = [rule("participants", "processing_accuracy", 0.85)]
-    assert {*read(tmp_path, table, rules=rules)["participant"]} == {*"ABC"}
-    scores = spanlab.scores_by_person(tmp_path / "0.csv").to_frame()
-    assert scores["ospan_processing_accuracy"].tolist() == [0.95] * 3
+    assert {*read(tmp_path, table, rules=[rule("participants", "processing_accuracy", 0.85)])["participant"]} == {
+        *"ABC"
+    }
+    assert spanlab.scores_by_person(tmp_path / "0.csv").to_frame()["ospan_processing_accuracy"].tolist() == [0.95] * 3
 
 
 def test_rows_without_trial_numbers_are_other_trials_in_another_file(tmp_path: Path) -> None:

@@ -86,8 +86,9 @@ def test_a_table_of_people_without_participants_is_refused(people: pd.DataFrame,
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_table_of_machines_needs_no_participants(people: pd.DataFrame, tmp_path: Path, ending: str) -> None:
-    table = people[people["agent_kind"] == "network"].drop(columns="participant")
-    assert counted(load([written(table, tmp_path, ending)])) == {"net": 1}
+    assert counted(
+        load([written(people[people["agent_kind"] == "network"].drop(columns="participant"), tmp_path, ending)])
+    ) == {"net": 1}
     assert counted(load([written(people, tmp_path, ending)])) == {"People (n = 4)": 4, "net": 1}
 
 

@@ -123,8 +123,7 @@ def crowd(many: int, gap: float = 0.001) -> pd.DataFrame:
 
 def test_machines_that_are_too_many_for_a_legend_are_drawn_without_anybody_else() -> None:
     table = crowd(130)
-    spec = effect_chart(effect("set_size"), table, looks_of(table), title="")
-    assert size_of(draw(spec, looks_of(table)))[0] < 1000
+    assert size_of(draw(effect_chart(effect("set_size"), table, looks_of(table), title=""), looks_of(table)))[0] < 1000
 
 
 @pytest.mark.parametrize(

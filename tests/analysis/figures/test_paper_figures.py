@@ -58,8 +58,11 @@ def blocks(hits: list[int], alarms: list[int], n: int = 1, **who: Any) -> pd.Dat
     parts = []
     for trial, (hit, alarm) in enumerate(zip(hits, alarms, strict=True), start=1):
         match, other = ["m"] * hit + ["-"] * (8 - hit), ["m"] * alarm + ["-"] * (16 - alarm)
-        answers = [match.pop() if label == "m" else other.pop() for label in LABELS]
-        parts.append(block_rows(LABELS, answers, n=n, trial=trial, **who))
+        parts.append(
+            block_rows(
+                LABELS, [match.pop() if label == "m" else other.pop() for label in LABELS], n=n, trial=trial, **who
+            )
+        )
     return pd.concat(parts, ignore_index=True)
 
 

@@ -90,8 +90,9 @@ def test_figures_run_over_n_and_not_over_positions(report: Path) -> None:
 
 
 def test_every_panel_holds_every_answerer_at_every_n(report: Path) -> None:
-    html = report.read_text(encoding="utf-8")
-    found = re.search(r'<script type="application/json" id="figures">(.*?)</script>', html, re.S)
+    found = re.search(
+        r'<script type="application/json" id="figures">(.*?)</script>', report.read_text(encoding="utf-8"), re.S
+    )
     assert found is not None
     spec = json.loads(found[1])["specs"]["nback_verbal_nback_models"]
     points = pd.DataFrame([row for row in spec["data"]["values"] if row["role"] == "curve"])

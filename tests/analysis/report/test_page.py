@@ -289,8 +289,13 @@ def test_answerers_and_intervals_can_be_switched_off_in_every_figure(report: Pat
 def adaptive(folder: Path, agent: Agent, participant: str = "", stops: int = 0, **other: object) -> Path:
     """A span test of digits (backwards): of a machine, or as if a person had given its answers."""
     paradigm = load_paradigm("digit_span")
-    plan = plan_session(paradigm, 1, session_design(paradigm, "backward"))
-    session = begin(folder, paradigm, agent, plan, Request(design="backward"))
+    session = begin(
+        folder,
+        paradigm,
+        agent,
+        plan_session(paradigm, 1, session_design(paradigm, "backward")),
+        Request(design="backward"),
+    )
     Runner(session, agent).run()
     if participant:
         edit(
@@ -399,8 +404,7 @@ def test_timing_verdicts_and_what_rules_left_out_stand_on_the_page(data: Path, t
     (rules := tmp_path / "rules.yaml").write_text(
         "exclude:\n  - {leave_out: sessions, where: timing, above: 0, reason: timing did not hold}\n", encoding="utf-8"
     )
-    options = Options(rules=read_rules(rules), rules_file=rules)
-    report = compare([tmp_path / "data"], tmp_path / "left", options)
+    report = compare([tmp_path / "data"], tmp_path / "left", Options(rules=read_rules(rules), rules_file=rules))
     text = read(report).text
     assert "(timing did not hold): 1 of 3 sessions left out" in text
     assert "Participant P-good" in text

@@ -45,8 +45,7 @@ def test_the_area_is_the_share_of_pairs_and_its_interval_that_of_delong() -> Non
 
 
 def test_answers_of_one_trial_that_are_alike_make_the_interval_wider() -> None:
-    random = np.random.RandomState(2)
-    evidence, signal = simulate_ratings(1.0, 1.0, CRITERIA, 60, 60, random)
+    evidence, signal = simulate_ratings(1.0, 1.0, CRITERIA, 60, 60, np.random.RandomState(2))
     once = area_under_curve(evidence, signal)
     copies, trials = np.repeat(evidence, 4), np.repeat(np.arange(120), 4)
     together = area_under_curve(copies, np.repeat(signal, 4), trials)
@@ -78,8 +77,7 @@ def test_the_model_is_the_one_of_highest_likelihood() -> None:
         shares = np.diff(ndtr(ends)), np.diff(ndtr(math.exp(at[1]) * ends - at[0]))
         return -float(counts.others @ np.log(shares[0]) + counts.signals @ np.log(shares[1]))
 
-    start = np.array([0.5, 0.1, -1.0, -1, -1, -1, -1])
-    other = minimize(unlikely, start, method="BFGS", options={"gtol": 1e-7})
+    other = minimize(unlikely, np.array([0.5, 0.1, -1.0, -1, -1, -1, -1]), method="BFGS", options={"gtol": 1e-7})
     assert (fitted.intercept, fitted.slope) == pytest.approx((other.x[0], math.exp(other.x[1])), rel=1e-3)
     assert fitted.d_a == pytest.approx(fitted.intercept * math.sqrt(2 / (1 + fitted.slope**2)))
     assert fitted.df == 3
@@ -129,8 +127,9 @@ def test_the_figures_of_people_and_a_model(tmp_path: Path) -> None:
     assert {*calibrated["confidence"]} == {1, 2, 3}
     people = calibrated[calibrated["agent_kind"] == "participant"].set_index("confidence")["mean"]
     assert people.is_monotonic_increasing
-    times = figure_named("conditions").draw(data, Wish(along="confidence"))
-    assert len(times.table) == 6, "confidence is a column like others"
+    assert len(figure_named("conditions").draw(data, Wish(along="confidence")).table) == 6, (
+        "confidence is a column like others"
+    )
 
 
 def test_a_slider_is_in_ten_parts() -> None:

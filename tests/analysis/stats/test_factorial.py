@@ -172,8 +172,7 @@ def test_sensitivity_and_items_held_are_those_of_each_person(tmp_path: Path) -> 
         factorial(scored, [], ["set_size"], "accuracy")
     held = _measured(scored, "t", "Cowan's K")
     given = np.where(np.arange(len(table)) % 7, "answered", "omitted")
-    silent = replace(scored, items=scored.items.assign(outcome=given))
-    kept = _measured(silent, "t", "Cowan's K")
+    kept = _measured(replace(scored, items=scored.items.assign(outcome=given)), "t", "Cowan's K")
     assert {*kept["changed"][kept["outcome"] == "omitted"]} == {True}, "silence is no false alarm"
     assert len(kept) < len(held)
 

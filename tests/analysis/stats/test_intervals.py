@@ -142,8 +142,9 @@ def test_no_end_lies_beyond_what_a_sum_of_shares_can_be() -> None:
     assert ahead.se > 0.4
     assert ahead.ends() == (-1.0, 1.0)
     assert Apart(ahead, 0.5).ends() == (-1.5, 0.5)
-    times = contrast_of(in_cells(right, 10), [0, 1], np.array([1.0, -1.0]))
-    assert times.ends()[1] > 5, "means of other things have no such limits"
+    assert contrast_of(in_cells(right, 10), [0, 1], np.array([1.0, -1.0])).ends()[1] > 5, (
+        "means of other things have no such limits"
+    )
 
 
 def test_people_who_are_all_always_right_have_no_interval_of_a_difference() -> None:

@@ -275,8 +275,7 @@ def test_a_contrast_at_the_edge_is_tested_by_its_likelihood() -> None:
 def test_far_from_the_edges_the_likelihood_says_what_wald_does(fitted: Mixed) -> None:
     wald = row(contrasts(fitted), "trend", "net")
     weights = next(one.weights for one in asked_of(fitted.cells) if (one.kind, one.first) == ("trend", "net"))
-    reach = float(stats.t.ppf(0.975, wald["df"]))
-    found = _by_likelihood(fitted, weights, wald["t"], wald["se"], reach, (True, True))
+    found = _by_likelihood(fitted, weights, wald["t"], wald["se"], float(stats.t.ppf(0.975, wald["df"])), (True, True))
     assert found is not None
     assert found[1:] == pytest.approx((wald["low"], wald["high"]), rel=0.06)
 
@@ -306,8 +305,9 @@ def test_observed_shares_are_means_of_people_whatever_their_numbers_of_trials() 
     scored = score_table(better_in_a(100, 20))
     pooled = scored.items.groupby("factor_cue")["correct"].mean()
     assert pooled['"A"'] < pooled['"B"']
-    found = mixed_model(scored, "vsr", "factor_cue")
-    observed = row(contrasts(found), "conditions", "participant", "participant", "A and B")
+    observed = row(
+        contrasts(mixed_model(scored, "vsr", "factor_cue")), "conditions", "participant", "participant", "A and B"
+    )
     assert observed["odds_ratio"] > 1
     assert (observed["n_first"], observed["n_second"]) == (720, 720)
     assert (observed["share_first"], observed["share_second"]) == pytest.approx((0.75, 0.65))

@@ -182,8 +182,9 @@ def test_wordings_that_differ_more_make_intervals_longer() -> None:
 def test_wordings_alike_do_not_make_few_trials_many() -> None:
     """All wordings have the same trials: nothing is known of others but what these tell."""
     few = overall(named(table(wordings=8, repeats=1, sd=0.0, trials=12, seed=4))).iloc[0]
-    items = table(wordings=1, repeats=1, sd=0.0, trials=12, seed=4)
-    assert few["sem"] > 0.35 * overall(score_table(items)).iloc[0]["sem"]
+    assert (
+        few["sem"] > 0.35 * overall(score_table(table(wordings=1, repeats=1, sd=0.0, trials=12, seed=4))).iloc[0]["sem"]
+    )
 
 
 def test_a_wording_is_a_random_effect_of_the_mixed_model() -> None:

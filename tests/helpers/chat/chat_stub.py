@@ -78,8 +78,7 @@ class Behaviour:
         """The reply to a request."""
         key = hashlib.sha256(body).digest()
         self.answered[key] += 1
-        content = self.answers[key[0] % len(self.answers)]
-        return completion(content, request.get("model", ""), len(body) // 4)
+        return completion(self.answers[key[0] % len(self.answers)], request.get("model", ""), len(body) // 4)
 
     def stats(self) -> dict[str, Any]:
         """What was heard so far."""

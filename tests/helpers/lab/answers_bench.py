@@ -236,8 +236,9 @@ def signal(bench: Bench) -> Any:
     def look(stimulus: Stimulus) -> None:
         draw(stimulus)
         if not black:
-            frame = np.asarray(bench.stage.window.win._getFrame(buffer="back"))
-            black.append(int((frame[:, :, :3].max(axis=2) < 40).sum()))
+            black.append(
+                int((np.asarray(bench.stage.window.win._getFrame(buffer="back"))[:, :, :3].max(axis=2) < 40).sum())
+            )
 
     draw, bench.stage.renderer.draw = bench.stage.renderer.draw, look  # type: ignore[method-assign]
     facts = bench.trial([percepts[number]])

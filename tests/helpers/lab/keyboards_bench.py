@@ -44,8 +44,9 @@ def main(layout: str) -> None:
             for key in ("f", "j", "1", "2", "num_7"):
                 facts["answers"][key + locked] = answered(signs, PLACES[key])
             open_text = Ask(OpenText.model_validate({"most": 40}))
-            keys = [PLACES[key] for key in ("q", "y", "[", "e", "num_7")]
-            facts["written"]["text" + locked] = answered(open_text, *keys, TAB, RETURN)
+            facts["written"]["text" + locked] = answered(
+                open_text, *[PLACES[key] for key in ("q", "y", "[", "e", "num_7")], TAB, RETURN
+            )
             bench.xtest.at(bench.stage.window.now(), InputEvent(f"#{NUM_LOCK}", hold=0.02))
             bench.agent.rest(300)
         bench.agent.close()

@@ -49,8 +49,7 @@ def durations(bench: Bench) -> Any:
 def short_presses(bench: Bench) -> Any:
     """Presses of 5 ms, faster than a person can give them."""
     ask = Ask(NINE, ends="on_time", window_ms=2900, counts="last")
-    random = np.random.RandomState(1)
-    times = np.cumsum(random.uniform(0.03, 0.07, 50)) + 0.1
+    times = np.cumsum(np.random.RandomState(1).uniform(0.03, 0.07, 50)) + 0.1
     bench.script = [[(float(when), InputEvent(str(1 + number % 9), hold=0.005)) for number, when in enumerate(times)]]
     return bench.trial([timed(pattern(1), 2900, ask)])
 
@@ -100,8 +99,7 @@ def cells(bench: Bench) -> Any:
         region.value: bench.stage.surface.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2)
         for region in kind.surface().regions
     }
-    episode = bench.episode([timed(BLANK, None, Ask(kind))])
-    episode.finish()
+    bench.episode([timed(BLANK, None, Ask(kind))]).finish()
     done = bench.stage.surface.done_middle()
     places = [middle[12], middle[99], done, middle[99], middle[0], middle[57], middle[40], done]
     bench.script = [[(0.3 + 0.12 * number, InputEvent(x=x, y=y, hold=0.03)) for number, (x, y) in enumerate(places)]]
@@ -313,8 +311,7 @@ def pixels(bench: Bench) -> Any:
         ("smu", {"set_size": 5}),
         (faces, {"list_length": 3}),
     ):
-        trial = compile_trial(load_paradigm(name), levels, seed=2)
-        stimulus = trial.steps[0].percept.displays[0].stimulus
+        stimulus = compile_trial(load_paradigm(name), levels, seed=2).steps[0].percept.displays[0].stimulus
         episode = bench.episode([timed(stimulus, 50)])
         episode.player.play(timed(stimulus, 50))
         screen = screenshot()

@@ -65,8 +65,7 @@ def main(minutes: float, data: Path) -> None:
             name, levels = TASKS[number % len(TASKS)]
             number += 1
             plan = plan_session(paradigms[name], number, SessionDesign(), levels=levels, trials=3)
-            session = begin(data, paradigms[name], agent, plan, Request(seed=number))
-            Runner(session, agent, sample).run()
+            Runner(begin(data, paradigms[name], agent, plan, Request(seed=number)), agent, sample).run()
         opened()
     print(json.dumps(rows))
 

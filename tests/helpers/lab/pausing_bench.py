@@ -50,8 +50,7 @@ class Rehearsal(SimulatedParticipant):
 
     def start(self, context: TrialContext) -> Rehearsed:
         self.begun, self.steps = self.begun + 1, 0
-        episode = super().start(context)
-        return Rehearsed(self, episode.player, context.seed, context.keys, self._sender, context.words)
+        return Rehearsed(self, super().start(context).player, context.seed, context.keys, self._sender, context.words)
 
     def waits(self, for_what: str, onset: float) -> None:
         super().waits(for_what, onset)

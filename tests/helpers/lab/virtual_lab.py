@@ -105,8 +105,7 @@ class VirtualWindow:
     def flip(self) -> tuple[float, int]:
         self.flips += 1
         period = self.grid.period
-        passed = int((self.time - self._first) / period + 1e-6)
-        self._refresh = max(self._refresh, passed) + 1 + self._late(self.flips)
+        self._refresh = max(self._refresh, int((self.time - self._first) / period + 1e-6)) + 1 + self._late(self.flips)
         self.time = (
             self._first + self._refresh * period + (self._random.uniform(0, self._jitter) if self._jitter else 0.0)
         )
@@ -269,8 +268,7 @@ def play(
         )
         stage.ask = step.percept.ask
         stage.answer = person(step.percept.ask) if step.percept.ask is not None else None
-        response = _now(episode.step(step.percept))
-        told.append((step.percept, response, episode.shown(), episode.notes()))
+        told.append((step.percept, _now(episode.step(step.percept)), episode.shown(), episode.notes()))
     episode.finish()
     return told
 

@@ -85,8 +85,7 @@ def starts(scanner: str, line: int, many: int) -> list[dict[str, Any]]:
         while len(counted + later) < len(sent) and time.monotonic() < until:  # a busy machine may pass them on late
             agent.rest(50)
             later += agent.pulses()
-        ahead = apart(stage.window.now, time.monotonic)[0]
-        zero = ahead + stage.clock.ms(0.0) / 1000.0
+        zero = apart(stage.window.now, time.monotonic)[0] + stage.clock.ms(0.0) / 1000.0
         of_scanner = [one / 1000.0 - zero for one in counted + later]
         done.append({"at": at, "begun": begun, "counted": len(counted), "sent": sent, "recorded": of_scanner})
     generator.process.terminate()

@@ -57,8 +57,7 @@ def main(path: str, seconds: float) -> None:
     print("ready", flush=True)
     until, heard = time.monotonic() + seconds, b""
     while time.monotonic() < until:
-        playback = jack.jack_port_by_name(client, b"system:playback_1")
-        found = jack.jack_port_get_all_connections(client, playback)
+        found = jack.jack_port_get_all_connections(client, jack.jack_port_by_name(client, b"system:playback_1"))
         name = found[0] if found else None
         if name and name != heard:
             heard = name

@@ -89,8 +89,7 @@ def play(count: int) -> None:
         bench = Bench()
         bench.stage.speaker.load(sounds[0])
         time.sleep(3)  # the server's clock settles
-        clock = bench.stage.window.now() - time.monotonic()
-        zero = bench.stage.clock._zero - clock
+        zero = bench.stage.clock._zero - (bench.stage.window.now() - time.monotonic())
         percepts = [
             Percept("present", (Display(sounds[number % KINDS], 150.0), Display((BLANK, CROSS)[number % 2], 250.0)))
             for number in range(count)

@@ -93,8 +93,12 @@ def drawn(name: str, many: int = 4000, **parameters: Any) -> list[Any]:
 def test_numbers_come_from_their_distributions() -> None:
     assert stats.kstest(drawn("uniform", between=[500, 1500]), stats.uniform(500, 1000).cdf).pvalue > 0.01
     assert stats.kstest(drawn("normal", mean=100, sd=15), stats.norm(100, 15).cdf).pvalue > 0.01
-    cut = drawn("normal", mean=100, sd=15, least=90, most=115)
-    assert stats.kstest(cut, stats.truncnorm(-10 / 15, 1, 100, 15).cdf).pvalue > 0.01
+    assert (
+        stats.kstest(
+            drawn("normal", mean=100, sd=15, least=90, most=115), stats.truncnorm(-10 / 15, 1, 100, 15).cdf
+        ).pvalue
+        > 0.01
+    )
     whole = drawn("uniform", 6000, between=[1, 3], decimals=0)
     assert {*map(type, whole)} == {int}
     assert stats.chisquare([*Counter(whole).values()]).pvalue > 0.001, "the limits come as often as others"

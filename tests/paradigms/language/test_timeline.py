@@ -92,10 +92,11 @@ def test_each_draw_has_a_stream_of_its_own(tmp_path: Path) -> None:
     before = values(tmp_path, "=str(deck[0])", "=pick", draw=DRAWS, seed=3)
     more = f"first: {{one_of: 1000}}\n{DRAWS}\nlast: {{several: {{of: 9, count: 30}}}}"
     assert values(tmp_path, "=str(deck[0])", "=pick", draw=more, seed=3) == before
-    turned = "pick: {one_of: 1000}\ndeck: {permutation: {of: 50}}"
-    assert values(tmp_path, "=str(deck[0])", "=pick", draw=turned, seed=3) == before
-    renamed = "cards: {permutation: {of: 50}}\npick: {one_of: 1000}"
-    assert values(tmp_path, "=pick", draw=renamed, seed=3) == before[1:]
+    assert (
+        values(tmp_path, "=str(deck[0])", "=pick", draw="pick: {one_of: 1000}\ndeck: {permutation: {of: 50}}", seed=3)
+        == before
+    )
+    assert values(tmp_path, "=pick", draw="cards: {permutation: {of: 50}}\npick: {one_of: 1000}", seed=3) == before[1:]
 
 
 def test_seeds_and_only_seeds_change_draws(tmp_path: Path) -> None:

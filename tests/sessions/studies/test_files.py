@@ -136,8 +136,7 @@ def test_a_fault_of_the_file_is_told_by_run_and_by_check(run: Run, tmp_path: Pat
     for command in (("run", "s.yaml", "--participant", "a"), ("check", "s.yaml"), ("study", "status", "s.yaml")):
         assert "s.yaml:3 paradigms item 1: there is no paradigm 'vsrr'" in complaint(*run(*command))
     (tmp_path / "good.yaml").write_text(STUDY, encoding="utf-8")
-    out = output_of(*run("check", "good.yaml"))
-    assert "good.yaml: pair is fine" in out
+    assert "good.yaml: pair is fine" in output_of(*run("check", "good.yaml"))
 
 
 @pytest.mark.slow

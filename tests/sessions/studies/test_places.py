@@ -213,8 +213,7 @@ def test_who_closes_the_last_page_has_done_everything(tmp_path: Path) -> None:
     journal.write_text("".join(line for line in lines if '"finished"' not in line), encoding="utf-8")
     ages(study, data, "p01")
     (person,), places = people(data / study.name), assigner(study, data)
-    later = replace(places, clock=lambda: time.time() + 10**6)
-    assert later._why_gone(data / study.name, person) == ""
+    assert replace(places, clock=lambda: time.time() + 10**6)._why_gone(data / study.name, person) == ""
 
 
 @pytest.mark.parametrize(("completion", "wanted"), [("only_if_plausible", "ASK"), ("always", "DONE")])

@@ -373,8 +373,9 @@ def test_a_limit_stops_the_session_and_a_higher_one_goes_on(
         assert account["replies"] == len(tap.requests) < whole
         taken = {"cost": account["cost"], "tokens": account["prompt_tokens"] + account["completion_tokens"]}
         assert taken[limit] <= float(options[1])
-        again = complaint(*run("resume", "data/vsr-chat-m-s1"))
-        assert "is reached" in again, "the limit is that of the session, not of a part of it"
+        assert "is reached" in complaint(*run("resume", "data/vsr-chat-m-s1")), (
+            "the limit is that of the session, not of a part of it"
+        )
         output_of(*run("resume", "data/vsr-chat-m-s1", options[0], options[2]))
     assert len(tap.requests) == whole, "nothing was paid for twice"
     info = read_session(tmp_path / "data" / "vsr-chat-m-s1")

@@ -90,5 +90,6 @@ def test_with_faults_and_kills_the_account_is_the_servers_own_count(tmp_path: Pa
 @pytest.mark.soak
 @pytest.mark.slow
 def test_3600_calls_with_faults_and_twenty_kills_are_counted_to_the_request(tmp_path: Path) -> None:
-    random = np.random.RandomState(2)
-    _account_is_the_servers_count(tmp_path, 150, 30, sorted(random.choice(3500, 20, replace=False).tolist()))
+    _account_is_the_servers_count(
+        tmp_path, 150, 30, sorted(np.random.RandomState(2).choice(3500, 20, replace=False).tolist())
+    )

@@ -69,8 +69,7 @@ def test_with_vllms_form_every_answer_has_its_probability_with_its_end(tmp_path:
             {digit: value / sum(true.values()) for digit, value in true.items()}
         )
         assert one["with_end"] is True
-    account = Transcript(session.folder).account()
-    assert account["requests"] == len(tap.requests), "they are paid for as all others"
+    assert Transcript(session.folder).account()["requests"] == len(tap.requests), "they are paid for as all others"
     assert [len(Transcript(session.folder).talk(key).turns) for key in ("1", "2")] == [
         2,
         2,

@@ -76,8 +76,7 @@ def test_where_neither_form_is_taken_the_session_stops_with_its_first_question(
         pytest.raises(SpanLabError, match=r"does not take the schema of answers \(.*\); set constrained to none"),
     ):
         session(tmp_path, load_paradigm("vsr"), agent("m", tap.base_url, taker, constrained="json"), 2, list_length=2)
-    forms = [request.body["response_format"]["type"] for request in tap.requests]
-    assert forms == ["json_schema", "json_object"]
+    assert [request.body["response_format"]["type"] for request in tap.requests] == ["json_schema", "json_object"]
 
 
 def test_raw_line_breaks_in_reasons_do_no_harm() -> None:

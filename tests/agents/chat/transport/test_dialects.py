@@ -50,8 +50,11 @@ def refused(status: int, message: str) -> Answer:
 
 
 def piece(**delta: Any) -> str:
-    ended = delta.pop("ended", None)
-    return "data: " + json.dumps({"model": "m", "choices": [{"delta": delta, "finish_reason": ended}]}) + "\n\n"
+    return (
+        "data: "
+        + json.dumps({"model": "m", "choices": [{"delta": delta, "finish_reason": delta.pop("ended", None)}]})
+        + "\n\n"
+    )
 
 
 def ask(
@@ -330,8 +333,12 @@ def test_another_server_is_told_nothing_of_the_users(monkeypatch: pytest.MonkeyP
 
             assert asyncio.run(answered(client)).content == "same"
             assert tap.requests[0].headers["api-key"] == "SECRETLAB42"
-    told = {name.lower() for name in other.requests[0].headers}
-    assert not told & {"api-key", "x-project", "authorization", "cookie"}
+    assert not {name.lower() for name in other.requests[0].headers} & {
+        "api-key",
+        "x-project",
+        "authorization",
+        "cookie",
+    }
 
 
 @pytest.mark.parametrize(
