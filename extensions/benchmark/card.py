@@ -110,7 +110,7 @@ def _verdict(effect: Effect, mine: Contrast, theirs: Contrast | float, guessing:
 
 def _of_guessing(effect: Effect, agent: Answerer, places: Sequence[Place]) -> float:
     """Return the effect of somebody who guesses; NaN where nobody knows."""
-    guessing = value_of(effect, replace(agent, means=agent.chance, weighted=_weighted(agent.chance)), places)
+    guessing = value_of(effect, replace(agent, means=agent.chance, weighted=without_spread(agent.chance)), places)
     return float(guessing) if isinstance(guessing, float) else math.nan
 
 
@@ -163,7 +163,7 @@ def effect_entry(
     places = sorted(agent.means, key=str) if first is None else shared_places(agent, first)
     own = value_of(effect, agent, places)
     guessed = (
-        value_of(effect, replace(agent, means=agent.guessed, weighted=_weighted(agent.guessed)), places)
+        value_of(effect, replace(agent, means=agent.guessed, weighted=without_spread(agent.guessed)), places)
         if agent.guessed
         else None
     )
@@ -179,11 +179,6 @@ def effect_entry(
         "of": agent.unit,
         "against": against,
     }
-
-
-def _weighted(means: Mapping[Place, float]) -> Any:
-    """Return weighted sums of means, without a spread."""
-    return lambda places, weight: float(weight @ [means[place] for place in places])
 
 
 def curves(paradigm: str, agent: Answerer, references: Sequence[Answerer]) -> dict[str, Any]:

@@ -234,7 +234,8 @@ def test_replay_at_the_command_line(small: Path, run: Run) -> None:
         (("--design", "human"), "leave out --set and --design"),
         (
             ("--like", out.strip()),
-            "--like takes exactly the trials of that session: leave out --set, --trials, --trials-from and --design",
+            "--like takes exactly the trials of that session: leave out --set, --trials, --trials-from, --design,"
+            " --seed and --generator",
         ),
         (("--trials", "13"), "holds 12 trials; 13 are too many"),
     ):
