@@ -178,14 +178,14 @@ def _message(message: SentMessage) -> list[str]:
 
 
 def _indented(text: str, by: str = "  ") -> str:
-    return "\n".join(by + _printable(line) for line in text.splitlines())
-
-
-def _printable(line: str) -> str:
-    """Nothing that steers a terminal: replies come from elsewhere."""
-    return "".join(
-        sign if sign.isprintable() or sign == "\t" else sign.encode("unicode_escape").decode("ascii") for sign in line
+    # nothing that steers a terminal: replies come from elsewhere
+    lines = (
+        "".join(
+            one if one.isprintable() or one == "\t" else one.encode("unicode_escape").decode("ascii") for one in line
+        )
+        for line in text.splitlines()
     )
+    return "\n".join(by + line for line in lines)
 
 
 def heading(read: Transcript, talk: Talk) -> str:

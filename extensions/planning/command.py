@@ -54,6 +54,8 @@ _UNITS: dict[str, tuple[Measured, str]] = {
     "d_prime": ("d′", "in units of d′"),
     "rt_ms": ("ms", "in ms"),
 }
+#: what is simulated of each person and condition, where it is no trial of maybe several questions
+_COUNTED = {"d_prime": "answer", "rt_ms": "answer"}
 _CALLED = {"correct": "shares of right answers", "d_prime": "d′", "rt_ms": "reaction times"}
 _TESTED = {
     "correct": (
@@ -192,7 +194,12 @@ def plan(
         str, typer.Option("--people", help="numbers of people, in each group with --between", metavar="N,N,...")
     ] = "8,12,16,24,32",
     trials: Annotated[
-        str, typer.Option("--trials", help="numbers of trials per person and condition", metavar="N,N,...")
+        str,
+        typer.Option(
+            "--trials",
+            help="numbers of trials per person and condition; of answers, with --value rt_ms and d_prime",
+            metavar="N,N,...",
+        ),
     ] = "24,48",
     value: Annotated[
         str,
@@ -303,9 +310,10 @@ def plan(
                 share(row["size"], row["size_se"]),
             )
         )
+    counted = _COUNTED.get(value, "trial")
     heads = (
         "people in each group" if between else "people",
-        "trials in each condition",
+        f"{counted}s in each condition",
         "power",
         *([f"alike within {declared.words}"] if declared else []),
         "where there is no difference",
@@ -318,7 +326,7 @@ def plan(
         " test at 5% of",
         _TESTED[value],
         "",
-        *smallest(table, wanted),
+        *smallest(table, wanted, counted),
     ]
     if output is not None:
         found.files = _write(Path(output), table, value, assumed, notes, wanted, seed, samples)

@@ -380,14 +380,15 @@ def _within_margin(value: np.ndarray, se: np.ndarray, df: np.ndarray, margin: fl
         return _spread(se, np.abs(value)) & (np.abs(value) + stdtrit(df, LEVEL) * se < margin)
 
 
-def smallest(table: pd.DataFrame, wanted: float) -> list[str]:
-    """A sentence for each number of trials: the smallest number of people with that power."""
+def smallest(table: pd.DataFrame, wanted: float, counted: str = "trial") -> list[str]:
+    """A sentence for each number of trials (or of what is ``counted``): the smallest number of people with that
+    power."""
     from scipy.stats import binomtest
 
     sentences = []
     for trials, part in table.groupby("trials", sort=True):
         enough = part[part["power"] >= wanted].sort_values("people")
-        named = plural(int(str(trials)), "trial")
+        named = plural(int(str(trials)), counted)
         if not len(enough):
             sentences.append(
                 f"{named} in each condition: no number of people that was asked for has a power of {wanted:.0%}."

@@ -149,7 +149,8 @@ def changing(folder: Path, mode: int = 0o777) -> Generator[sqlite3.Connection]:
             yield listed
             listed.execute("COMMIT")
     except (sqlite3.OperationalError, PermissionError) as error:
-        raise UnwritableError(f"cannot write {file}: {error}; free some space, or check the disk") from None
+        hint = "another program holds it" if "locked" in str(error) else "free some space, or check the disk"
+        raise UnwritableError(f"cannot write {file}: {error}; {hint}") from None
     except (sqlite3.DatabaseError, OverflowError, UnicodeError) as error:
         raise _damaged(file, error) from None
 

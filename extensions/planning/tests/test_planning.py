@@ -158,6 +158,7 @@ def test_sensitivity_and_times_are_planned_from_assumptions(
         *run("plan", *arguments, "--people", "8,24", "--trials", "24", "--samples", "200", "-o", "plan")
     )
     assert said in printed
+    assert "24 answers in each condition" in printed
     assert printed.count("Assumed, because nothing determines it") == (4 if key == "d_prime" else 3)
     assert "(tau) of 180 in ms" in printed or key == "d_prime"  # as large a part of the spread that was stated
     found = pd.read_csv(tmp_path / "plan" / "plan.csv")

@@ -20,6 +20,7 @@ from command_line import Run, output_of
 from study_files import AtTheDoor, AwayError, Guest, refuses, study_in, take
 
 from spanlab.core.atomic_files import only_writer
+from spanlab.core.errors import SpanLabError
 from spanlab.core.locale import sentence
 from spanlab.extensions.browser.visits import offers
 from spanlab.extensions.browser.visits.offers import End, StudyOffer
@@ -281,3 +282,10 @@ def test_processes_of_several_threads_give_everybody_another_number(tmp_path: Pa
         program.communicate(timeout=120)
     assert [program.returncode for program in programs] == [0, 0, 0]
     assert sorted(person.number for person in people(tmp_path)) == list(range(1, 73))
+
+
+def test_a_list_that_another_program_holds_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(participants, "_PATIENCE_S", 0.0)
+    held, told = participants.changing(tmp_path), pytest.raises(SpanLabError, match="another program holds it")
+    with held, told, participants.changing(tmp_path):
+        pass
