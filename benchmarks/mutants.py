@@ -38,7 +38,7 @@ from statements import EXTENSIONS, ROOT, modules, statements  # noqa: E402
 _WITH_ARGUMENTS = ("VariableReplacer", "VariableInserter")
 _DATA = ROOT / ".mutants.coverage"
 #: seconds after which a mutant counts as killed: it does not end
-_PATIENCE = 1_800
+_PATIENCE = 300
 
 
 @dataclass(frozen=True)
@@ -161,12 +161,16 @@ def reach() -> None:
 
 def tests_of(data: CoverageData, mutant: Mutant) -> list[str]:
     """The quick tests that reach the statement in which a mutant stands, those of its room first. What runs
-    when a module is imported is reached by all that use the module."""
+    when a module is imported is reached by all that use the module; what none reaches in its own process may be
+    reached by a program that a test of the room starts, such as one with a window."""
     contexts = data.contexts_by_lineno(str(ROOT / mutant.path))
     here = [name for name in contexts.get(mutant.line, ()) if name]
     if not here and mutant.line in contexts:
         here = [name for names in contexts.values() for name in names if name]
     room = f"tests/{mutant.path.parts[0]}/"
+    if not here:
+        folders = [Path("tests") / parent for parent in mutant.path.parents]
+        return [str(next(folder for folder in folders if (ROOT / folder).is_dir()))]
     return sorted({name.partition("|")[0] for name in here}, key=lambda name: (not name.startswith(room), name))
 
 

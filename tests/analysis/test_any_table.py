@@ -136,9 +136,8 @@ def test_a_number_in_two_places_is_one_number_and_that_of_a_computation_by_hand(
         assert claim.of is shown.of, "sentence and figure have the same object"
         assert (row["value"], row["low"], row["high"], row["p"]) == (claim.value, *claim.interval, claim.p)
         assert (row["p_family"], row["low_family"]) == (claim.p_of_family, claim.interval_of_family[0])
-        np.testing.assert_allclose(
-            [claim.value, *claim.interval, claim.p], [own.mean(), interval.low, interval.high, test[1]], rtol=1e-6
-        )
+        expected = [own.mean(), interval.low, interval.high, test[1]]
+        np.testing.assert_allclose([claim.value, *claim.interval, claim.p], expected, rtol=1e-6)
     means = shares.mean(axis=1)
     (difference,) = [one.claim for one in numbers.differences.values() if one.agent == "network:one"]
     assert difference.value == pytest.approx(means[~people].mean() - means[people].mean(), abs=1e-12)
@@ -158,8 +157,10 @@ def test_a_planned_comparison_is_the_single_test_and_leaves_the_family_of_the_ot
     before, after = ({claim.agent: claim for claim in one["one"].effect.claims} for one in (every, planned))  # type: ignore[union-attr]
     people = next(name for name in before if name.startswith("People"))
     machine = next(name for name in before if name != people)
-    corrected = false_discovery_control([before[people].p, before[machine].p])
-    np.testing.assert_allclose([before[who].p_of_family for who in (people, machine)], corrected)
+    np.testing.assert_allclose(
+        [before[who].p_of_family for who in (people, machine)],
+        false_discovery_control([before[people].p, before[machine].p]),
+    )
     assert listed_as_planned(read_planned(["one/effect/people"])).endswith(": one/effect/people. It is not corrected.")
     assert (len(before[people].family), len(after[people].family), len(after[machine].family)) == (2, 1, 1)
     found = spanlab.stats(tmp_path / "answers.csv", planned=["one/effect/people"])

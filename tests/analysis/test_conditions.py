@@ -84,15 +84,17 @@ def test_panels_of_two_columns_show_single_people_as_lines(tmp_path: Path) -> No
     assert {row["panel"] for row in rows} == {
         f"present: {a}, group: {b}" for a in ("no", "yes") for b in ("old", "young")
     }
-    each = {(row["panel"], row["person"]): row["x"] for row in rows}
-    assert len(each) == 8, "two people in every panel, each with one name at all set sizes"
+    assert len({(row["panel"], row["person"]): row["x"] for row in rows}) == 8, (
+        "two people in every panel, each with one name at all set sizes"
+    )
 
 
 def test_times_of_wrong_answers_and_of_machines_are_in_no_mean(tmp_path: Path) -> None:
     data = people()
     wild = data.assign(rt_ms=data["rt_ms"].where(data["correct"].astype(bool), 1e6))
-    machine = table(search(0, 0), 40, paradigm="search")
-    drawing = spanlab.figure("conditions", saved(tmp_path, together(wild, machine)), value="rt_ms").drawing
+    drawing = spanlab.figure(
+        "conditions", saved(tmp_path, together(wild, table(search(0, 0), 40, paradigm="search"))), value="rt_ms"
+    ).drawing
     assert drawing.table["mean"].max() < 1000
     assert set(drawing.table["agent_kind"]) == {"participant"}
 

@@ -295,8 +295,12 @@ def test_a_guesser_holds_nothing_on_average_and_somebody_who_saw_every_change_ev
     exact distribution of the counts."""
     counts = np.arange(13)
     for guess in (0.2, 0.5, 0.7):
-        weights = np.outer(*[scipy.stats.binom.pmf(counts, 12, guess)] * 2)
-        mean = float((weights * pashler_k(6, counts[:, None] / 12, counts[None] / 12, 12)).sum())
+        mean = float(
+            (
+                np.outer(*[scipy.stats.binom.pmf(counts, 12, guess)] * 2)
+                * pashler_k(6, counts[:, None] / 12, counts[None] / 12, 12)
+            ).sum()
+        )
         assert mean == pytest.approx(6 * guess**13, abs=1e-9)  # but for those who always say that something changed
     assert pashler_k(6, 1.0, 0.3, 12) == pytest.approx(6)
 

@@ -269,8 +269,9 @@ def test_what_a_hit_is_has_one_declaration_and_is_said_with_the_figure() -> None
     assert signal_of(("-", "m")) == ("m", "-")
     data = table(detection("cd", {4: 1.0, 8: 0.5}), 60, paradigm="cd")
     one = effect("sensitivity")
-    notes = one.notes(data, "cd", one.table(data, "cd"))
-    assert "A hit is “different” where it is right, a false alarm “different” where “same” is right." in notes
+    assert "A hit is “different” where it is right, a false alarm “different” where “same” is right." in one.notes(
+        data, "cd", one.table(data, "cd")
+    )
 
 
 def test_whoever_always_says_the_same_has_no_sensitivity() -> None:

@@ -25,8 +25,9 @@ def test_help_is_in_panels_with_whole_sentences_within_80_columns(run: Run) -> N
         assert command is not None
         assert first_sentence(command.help or "") in words, name
     assert [title for title in TITLES.values() if f"{title}:" in out] == [*TITLES.values()][: len(PANELS)]
-    machines = out[out.index("Machines:") : out.index("Compare:")]
-    assert "  benchmark " in machines, "a command of an extension stands where its package says"
+    assert "  benchmark " in out[out.index("Machines:") : out.index("Compare:")], (
+        "a command of an extension stands where its package says"
+    )
 
 
 @pytest.mark.slow

@@ -30,8 +30,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def documented() -> tuple[str, dict[str, str]]:
     """The format of the example package: the module, and an entry point for it alone."""
-    module = ROOT / "examples" / "plugin" / "spanlab_example" / "lab_json.py"
-    return module.read_text(encoding="utf-8"), {"lab-json": "lab_json:LabJson"}
+    return (ROOT / "examples" / "plugin" / "spanlab_example" / "lab_json.py").read_text(encoding="utf-8"), {
+        "lab-json": "lab_json:LabJson"
+    }
 
 
 def install(site: Path, module: str, points: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,8 +59,10 @@ def test_a_program_records_what_the_command_records(run: Run, tmp_path: Path) ->
 
 def test_without_numbers_a_program_plans_what_the_command_plans(run: Run, tmp_path: Path) -> None:
     printed = output_of(*run("replay", "nback_verbal", "--agent", "ideal", "--data", "typed"))
-    result = spanlab.replay("nback_verbal", "ideal", data="called")
-    assert info_of(result.folder)["plan"] == info_of(tmp_path / printed.splitlines()[-1])["plan"]
+    assert (
+        info_of(spanlab.replay("nback_verbal", "ideal", data="called").folder)["plan"]
+        == info_of(tmp_path / printed.splitlines()[-1])["plan"]
+    )
 
 
 def test_a_program_asks_of_a_person_what_the_command_asks(

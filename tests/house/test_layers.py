@@ -241,8 +241,9 @@ def through_doors() -> dict[str, set[str]]:
             continue
         for node in statements([tree]):
             if isinstance(node, ast.ImportFrom) and not node.level and part(node.module or "") == "spanlab":
-                room = (node.module or "").removeprefix("spanlab").removeprefix(".")
-                taken.setdefault(room, set()).update(alias.name for alias in node.names)
+                taken.setdefault((node.module or "").removeprefix("spanlab").removeprefix("."), set()).update(
+                    alias.name for alias in node.names
+                )
     return taken
 
 

@@ -61,8 +61,9 @@ def cut_short(session: Path) -> None:
 
 def tell(session: Path, **values: object) -> None:
     """Change what the record of a session says."""
-    info = json.loads((session / "session.json").read_text("utf-8")) | values
-    (session / "session.json").write_text(json.dumps(info), encoding="utf-8")
+    (session / "session.json").write_text(
+        json.dumps(json.loads((session / "session.json").read_text("utf-8")) | values), encoding="utf-8"
+    )
 
 
 def let_in(data: Path, language: str = "en", **more: Any) -> TestClient:

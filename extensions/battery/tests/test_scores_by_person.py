@@ -316,8 +316,15 @@ def test_alpha_of_items_that_share_a_factor_and_of_items_that_do_not(eight: tupl
     rated = [row for row in rows if "record_scale" in row]
     turned = [6 - int(row["answer"]) if row["record_reverse"] == "true" else int(row["answer"]) for row in rated]
     matrix = np.array(turned).reshape(len(scores.rows), 6)
-    variances = [statistics.variance(map(float, column)) for column in matrix.T]
-    wanted = 6 / 5 * (1 - sum(variances) / statistics.variance(map(float, matrix.sum(axis=1))))
+    wanted = (
+        6
+        / 5
+        * (
+            1
+            - sum(statistics.variance(map(float, column)) for column in matrix.T)
+            / statistics.variance(map(float, matrix.sum(axis=1)))
+        )
+    )
     assert scores.codebook["questionnaire_need_for_cognition"]["alpha"] == pytest.approx(wanted, abs=1e-9)
     ratings = pd.DataFrame(rated).drop(columns=["correct_answer", "phase"], errors="ignore")
     bare = scores_by_person(ratings.assign(record_item=pd.DataFrame(rated)["phase"]))

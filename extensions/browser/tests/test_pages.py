@@ -132,8 +132,11 @@ def test_a_photograph_of_the_screen_has_the_pixels_of_the_renderer(
                     .frame(steps[int(where.partition(":")[2])].percept.displays[0].stimulus, px, "published")
                     .result()
                 )
-                here = np.asarray(Image.open(io.BytesIO(drawn)).convert("RGB"), int)
-                compared[where] = int(np.abs(screen[y : y + px, x : x + px] - here).max())
+                compared[where] = int(
+                    np.abs(
+                        screen[y : y + px, x : x + px] - np.asarray(Image.open(io.BytesIO(drawn)).convert("RGB"), int)
+                    ).max()
+                )
             return False
 
         hands.meanwhile = compare

@@ -223,8 +223,10 @@ def test_slips_are_told_before_anything_is_asked(run: Run, server: Tap, tmp_path
         "was made with other chat settings"
         in score(run, folder, "-o", tmp_path / "one", "--chat", "conversation=trial")[2]
     )
-    other = person(tmp_path / "other", trials=2)
-    assert "was made with other answers than those of this session" in score(run, other, "-o", tmp_path / "one")[2]
+    assert (
+        "was made with other answers than those of this session"
+        in score(run, person(tmp_path / "other", trials=2), "-o", tmp_path / "one")[2]
+    )
     assert "holds something else already" in score(run, folder, "-o", tmp_path / "data")[2]
     status, _, err = score(run, folder, "-o", tmp_path / "dear", "--max-tokens", "10")
     assert status != 0

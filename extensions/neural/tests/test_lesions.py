@@ -47,8 +47,11 @@ def trials_of(name: str, count: int, **levels: object) -> tuple[NetworkView, lis
 
 
 def network_for(*views: NetworkView, hidden: int = 24, seed: int = 1) -> Network:
-    settings = model_settings(encoder="worm", architecture="gru", hidden=hidden)
-    return build(settings, {view.task: task_seen_in(view) for view in views}, seed).eval()
+    return build(
+        model_settings(encoder="worm", architecture="gru", hidden=hidden),
+        {view.task: task_seen_in(view) for view in views},
+        seed,
+    ).eval()
 
 
 @pytest.mark.slow

@@ -60,8 +60,9 @@ def test_steps_count_alike_however_many_trials_reach_them() -> None:
     values = np.zeros((4, 2, 1))
     values[:, 0, 0] = [0, 0, 0, 0]
     values[:2, 1, 0] = [-1, 1]
-    counted = np.array([[1, 1], [1, 1], [1, 0], [1, 0]], bool)
-    assert task_variance([states("a", values, counted=counted)]).values[0, 0] == pytest.approx(0.5)
+    assert task_variance([states("a", values, counted=np.array([[1, 1], [1, 1], [1, 0], [1, 0]], bool))]).values[
+        0, 0
+    ] == pytest.approx(0.5)
 
 
 @settings(deadline=None, max_examples=40)

@@ -123,8 +123,9 @@ def test_a_study_is_planned_from_a_pilot(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_tables_with_other_names_of_columns_are_read_as_they_are_mapped(run: Run, tmp_path: Path) -> None:
-    table = pd.read_parquet(pilot(tmp_path))
-    table.rename(columns={"participant": "subject", "correct": "accuracy"}).to_csv(tmp_path / "own.csv", index=False)
+    pd.read_parquet(pilot(tmp_path)).rename(columns={"participant": "subject", "correct": "accuracy"}).to_csv(
+        tmp_path / "own.csv", index=False
+    )
     assert run("plan", "own.csv", "--samples", "50")[0] != 0
     few = ("--people", "8", "--trials", "20", "--samples", "200", "--sd-item", "0")
     status, printed, _ = run("plan", "own.csv", "--recipe", "subject=participant,accuracy=correct", *few)
@@ -228,8 +229,9 @@ def test_methods_tell_what_was_recorded_and_mark_what_was_not(run: Run, tmp_path
         "exclude:\n  - {leave_out: answers, where: rt_ms, above: 60000, reason: too slow}\n", encoding="utf-8"
     )
     text = output_of(*run("methods", "data", "--exclude", "rules.yaml", "--margin", "5points"))
-    together = output_of(*run("methods", "data", pilot(tmp_path)))
-    assert "11 people took part" in together, "one in a session, and ten in a table"
+    assert "11 people took part" in output_of(*run("methods", "data", pilot(tmp_path))), (
+        "one in a session, and ten in a table"
+    )
     info = json.loads((tmp_path / "data" / "vsr-p01-s3" / "session.json").read_text(encoding="utf-8"))
     network = json.loads((tmp_path / "data" / "vsr-network-laptop-s27" / "session.json").read_text(encoding="utf-8"))
     for said in (

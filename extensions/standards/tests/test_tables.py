@@ -354,15 +354,17 @@ def test_nback_says_what_matches_and_how_many_back(tmp_path: Path, how: dict[str
     (levels, level), (kinds, (no, yes)) = how.items()
     matches = [False, False, True, False, True, False]
     table = pd.DataFrame({"id": "S1", levels: level, kinds: [yes if match else no for match in matches], "acc": 1})
-    blocks = nback_blocks(load([_written(table, tmp_path / "t.csv")]).scored)
-    assert blocks[["n", "hits", "false_alarms"]].to_numpy().tolist() == [[2, 2, 0]]
+    assert nback_blocks(load([_written(table, tmp_path / "t.csv")]).scored)[
+        ["n", "hits", "false_alarms"]
+    ].to_numpy().tolist() == [[2, 2, 0]]
 
 
 def test_a_program_s_table_has_its_set_size_and_levels_in_brackets(tmp_path: Path) -> None:
     table = pd.DataFrame({"Subject": [1, 1], "Session": 1, "SetSize": [2, 4]})
     table = table.assign(**{"Probe.ACC[Trial]": [1, 0], "Probe.RT[Trial]": [500, 600], "Probe.RESP[Trial]": ["j", "f"]})
-    items = answers(load([_written(table, tmp_path / "t.csv")]))
-    assert items[["set_size", "correct", "rt_ms"]].to_numpy().tolist() == [[2, 1, 500], [4, 0, 600]]
+    assert answers(load([_written(table, tmp_path / "t.csv")]))[
+        ["set_size", "correct", "rt_ms"]
+    ].to_numpy().tolist() == [[2, 1, 500], [4, 0, 600]]
 
 
 def test_a_file_without_a_header_needs_names_and_says_so_once(run: Run, tmp_path: Path) -> None:

@@ -46,8 +46,9 @@ def test_a_preset_is_settings_and_can_be_changed(name: str) -> None:
     assert settings.preset == name
     assert {key: getattr(settings, key) for key in presets()[name].settings} == dict(presets()[name].settings)
     assert presets()[name].about.strip()
-    changed = ChatSettings.read({"preset": name, "temperature": 0.5, "reask": 7})
-    assert changed == settings.model_copy(update={"temperature": 0.5, "reask": 7})
+    assert ChatSettings.read({"preset": name, "temperature": 0.5, "reask": 7}) == settings.model_copy(
+        update={"temperature": 0.5, "reask": 7}
+    )
     assert ChatSettings.read(settings.model_dump()) == settings, "what is recorded says it all"
 
 

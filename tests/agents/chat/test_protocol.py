@@ -57,8 +57,9 @@ def test_merged_delivery_makes_one_message_of_everything_since_the_last_answer()
 
 def test_separate_delivery_makes_a_message_of_every_step() -> None:
     requests, _ = hold(TRIAL, VSR, settings(delivery="separate"), lambda *_: "3")
-    roles = [role for role, _ in turns(requests[0])]
-    assert roles == ["system", "user", "user", "user", "user"], "three patterns, and the array with its question"
+    assert [role for role, _ in turns(requests[0])] == ["system", "user", "user", "user", "user"], (
+        "three patterns, and the array with its question"
+    )
     assert [QUESTION in content for _, content in turns(requests[0])] == [
         True,
         False,

@@ -29,8 +29,14 @@ class Second(SendHook):
 @pytest.fixture
 def session(tmp_path: Path) -> Path:
     """A session of a chat model: two lists of two items, four replies."""
-    agent = ChatAgent("m", hook=Second())
-    return replay("vsr", agent=agent, trials=2, seed=31, levels={"list_length": [2]}, data=tmp_path / "data").folder
+    return replay(
+        "vsr",
+        agent=ChatAgent("m", hook=Second()),
+        trials=2,
+        seed=31,
+        levels={"list_length": [2]},
+        data=tmp_path / "data",
+    ).folder
 
 
 def edit(session: Path, change: Callable[[dict[str, Any]], None]) -> None:

@@ -322,8 +322,12 @@ def test_instructions_say_once_for_each_way_to_answer_that_it_cannot_be_changed(
 ) -> None:
     agent = AtTheWindow(lambda percept, number: Response(None, 500.0, 99, "invalid"))
     take(tmp_path, load_paradigm(name), agent, 1)
-    instructions = next(page for page in agent.pages if "How to answer" in page)
-    assert instructions.partition("How to answer")[2].count("you cannot change it") == says
+    assert (
+        next(page for page in agent.pages if "How to answer" in page)
+        .partition("How to answer")[2]
+        .count("you cannot change it")
+        == says
+    )
 
 
 @pytest.mark.parametrize("size", [(800, 600), (1024, 768), (1280, 800), (2560, 1440), (3840, 2160), (600, 800)])

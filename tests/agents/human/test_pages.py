@@ -114,6 +114,7 @@ def test_pages_fit_windows_of_all_sizes(window: tuple[int, int], letter: int) ->
         )
     assert nothing_is_cut_off(PageContent("Rest.", "Pause", progress=0.4), window, letter, "en") == 1
     assert page_letter(letter, window) >= 12
+    assert page_letter(100, (380, 2600)) == page_letter(100, (3800, 260)) == 10
 
 
 @pytest.mark.sampled(2)

@@ -137,8 +137,12 @@ def test_strengths_follow_from_the_rule() -> None:
 @pytest.mark.parametrize("name", [limit.paradigm for limit in limits()])
 def test_the_page_shows_every_level_of_every_factor(name: str) -> None:
     """By a rule and not by choice: what does not look like people is there, too."""
-    text = (ROOT / "docs" / "limited.md").read_text(encoding="utf-8")
-    made = text.partition("<!-- made curves -->")[2].partition("<!-- end of curves -->")[0]
+    made = (
+        (ROOT / "docs" / "limited.md")
+        .read_text(encoding="utf-8")
+        .partition("<!-- made curves -->")[2]
+        .partition("<!-- end of curves -->")[0]
+    )
     parts = [part for part in made.split("#### ")[1:] if part.startswith(f"{name}, ")]
     assert parts
     for part, (factor, declared) in itertools.product(parts, load_paradigm(name).factors.items()):

@@ -110,8 +110,9 @@ def test_its_code_runs_only_where_the_user_names_it(own: Path, run: Run) -> None
     complaint(*run("replay", "--set-file", "set.yaml", "--data", "data"))
     complaint(*run("benchmark", spec, "-o", "card"))
     folder = replayed("torch:mine.py:build", own / "data", trials=4).folder
-    kept = (folder / "session.json").read_text(encoding="utf-8")
-    (folder / "session.json").write_text(kept.replace("torch:mine.py:build", spec), encoding="utf-8")
+    (folder / "session.json").write_text(
+        (folder / "session.json").read_text(encoding="utf-8").replace("torch:mine.py:build", spec), encoding="utf-8"
+    )
     cut(folder)
     assert "spanlab resume SESSION --agent torch:trap.py:build" in complaint(*run("resume", folder))
     assert not (own / "sprung").exists()

@@ -170,8 +170,9 @@ def test_a_run_leaves_its_record(trained: Path) -> None:
     card = (trained / "tiny.md").read_text(encoding="utf-8")
     assert "What it is not" in card
     assert all(f"{row['accuracy']:.3f}" in card for row in rows)
-    agent = NetworkAgent(trained / "tiny.pt")
-    assert agent.settings()["trained_on"] == {name: load_paradigm(name).hash for name in ("vsr", "sfr", "smu")}
+    assert NetworkAgent(trained / "tiny.pt").settings()["trained_on"] == {
+        name: load_paradigm(name).hash for name in ("vsr", "sfr", "smu")
+    }
 
 
 @pytest.mark.slow

@@ -42,8 +42,9 @@ def test_pools_that_cannot_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2])
 def test_workers_at_an_address_have_one_thread_each(threads: int) -> None:
-    distributed = pytest.importorskip("distributed")
-    made = distributed.LocalCluster(n_workers=1, threads_per_worker=threads, dashboard_address=None, silence_logs=50)
+    made = pytest.importorskip("distributed").LocalCluster(
+        n_workers=1, threads_per_worker=threads, dashboard_address=None, silence_logs=50
+    )
     with made as cluster, open_pool(None, cluster.scheduler_address) as found:
         if threads == 1:
             assert summed(found) == {0: 11, 1: 12, 2: 13}

@@ -188,8 +188,9 @@ def test_items_that_are_asked_for_one_by_one_are_serial_recall(tmp_path: Path) -
     assert plain["mean"].max() > 0
     bare = lists().drop(columns=["ask", "list_length"])
     data = opened(bare.assign(output_position=bare["serial_position"]), tmp_path)
-    found = effect("transpositions").table(data.scored, "letters")
-    pd.testing.assert_frame_equal(found.drop(columns="agent"), plain.drop(columns="agent"))
+    pd.testing.assert_frame_equal(
+        effect("transpositions").table(data.scored, "letters").drop(columns="agent"), plain.drop(columns="agent")
+    )
 
 
 def test_words_in_capitals_differences_of_radians_and_intrusions_are_understood(tmp_path: Path) -> None:

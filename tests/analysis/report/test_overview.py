@@ -199,7 +199,9 @@ def test_the_marks_of_the_picture_state_answers_that_have_their_numbers(tmp_path
         assert set(answers["list_length"]) == {2, 5}
         assert mean(answers) == pytest.approx(table["in_picture"][agent])
         assert mean(answers[answers["list_length"] == 2]) != pytest.approx(table["in_picture"][agent])
-    whole = {"paradigm": "vsr", "where": [{"agent": "network:a"}]}
-    assert len(stated_answers(scored, whole).find()) == (scored.items["agent"] == "network:a").sum()
+    assert (
+        len(stated_answers(scored, {"paradigm": "vsr", "where": [{"agent": "network:a"}]}).find())
+        == (scored.items["agent"] == "network:a").sum()
+    )
     with pytest.raises(KeyError):
         stated_answers(scored, {"paradigm": "vsr", "where": [{"no_column": 1}]})

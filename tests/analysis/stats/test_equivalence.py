@@ -103,8 +103,10 @@ def switchers(net: float) -> pd.DataFrame:
     names = ("one task", "repetition", "switch")
     parts = []
     for at in range(10):
-        share = float(np.random.RandomState(at).normal(0.85, 0.03))
-        trial = switching(dict.fromkeys(names, share), dict(zip(names, (500, 560, 640), strict=True)))
+        trial = switching(
+            dict.fromkeys(names, float(np.random.RandomState(at).normal(0.85, 0.03))),
+            dict(zip(names, (500, 560, 640), strict=True)),
+        )
         parts.append(
             table(trial, 200, agent="participant", kind="participant", participant=f"P{at}", seed=at, paradigm="sts")
         )

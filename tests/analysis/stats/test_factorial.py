@@ -171,8 +171,11 @@ def test_sensitivity_and_items_held_are_those_of_each_person(tmp_path: Path) -> 
     with pytest.raises(SpanLabError, match="some people have several levels of set_size"):
         factorial(scored, [], ["set_size"], "accuracy")
     held = _measured(scored, "t", "Cowan's K")
-    given = np.where(np.arange(len(table)) % 7, "answered", "omitted")
-    kept = _measured(replace(scored, items=scored.items.assign(outcome=given)), "t", "Cowan's K")
+    kept = _measured(
+        replace(scored, items=scored.items.assign(outcome=np.where(np.arange(len(table)) % 7, "answered", "omitted"))),
+        "t",
+        "Cowan's K",
+    )
     assert {*kept["changed"][kept["outcome"] == "omitted"]} == {True}, "silence is no false alarm"
     assert len(kept) < len(held)
 

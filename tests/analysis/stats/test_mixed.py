@@ -254,8 +254,12 @@ def test_a_contrast_at_the_edge_is_tested_by_its_likelihood() -> None:
         {"agent": ["a", "b"], "condition": ["", ""], "n": other, "right": one, "correct": one / other, "persons": 1}
     )
     laplace = Laplace(one, other, np.eye(2), prior_sd=3.0)
-    cells = Cells("vsr", "", rows, pd.DataFrame(), (), False, ())
-    found = row(contrasts(Mixed(cells, fit(laplace), "", (), laplace)), "agents", "a", "b")
+    found = row(
+        contrasts(Mixed(Cells("vsr", "", rows, pd.DataFrame(), (), False, ()), fit(laplace), "", (), laplace)),
+        "agents",
+        "a",
+        "b",
+    )
     assert found["p"] < 0.006
     assert found["high"] == math.inf
     assert stats.beta.ppf(0.975, 12, 8) < 1 / (1 + math.exp(-found["low"] - math.log(12 / 8))) < 0.98

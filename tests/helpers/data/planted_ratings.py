@@ -18,8 +18,12 @@ def simulate_ratings(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Evidence (numbers of criteria that were passed) and signals of somebody with planted
     parameters: what recovery is checked with."""
-    mean = d_a * math.sqrt((1 + slope**2) / 2) / slope
-    felt = np.concatenate([random.normal(mean, 1 / slope, signals), random.normal(0.0, 1.0, others)])
+    felt = np.concatenate(
+        [
+            random.normal((d_a * math.sqrt((1 + slope**2) / 2) / slope), 1 / slope, signals),
+            random.normal(0.0, 1.0, others),
+        ]
+    )
     return np.searchsorted(criteria, felt).astype(float), np.arange(signals + others) < signals
 
 

@@ -27,5 +27,11 @@ def measured(hz: float = 60.0, vsync: bool = True, missed: int = 0) -> DisplayFi
         passed.append(2 if number < missed else 1)
         times.append(times[-1] + passed[-1] / hz)
     polls = [number * 0.001 for number in range(3000)]
-    found = FOUND | {"vsync": vsync, "measured_hz": hz, "hz": hz}
-    return described(found, Flips(times, passed, polls), "ptb", 1, "" if vsync else "no beat", 5.0)
+    return described(
+        (FOUND | {"vsync": vsync, "measured_hz": hz, "hz": hz}),
+        Flips(times, passed, polls),
+        "ptb",
+        1,
+        "" if vsync else "no beat",
+        5.0,
+    )
